@@ -50,7 +50,7 @@ static const struct option long_options[] = {
 #define NUMBER_MAX 1000000000ull
 #define SIZE_LIMIT (1ull << 50)
 
-/* A number in [min, 10^9] times scale; bytes (scale 0) go further. */
+/* A number in [min, 10^9] times scale; bytes (scale 0) may be larger. */
 static bool take_number(const char *name, const char *text, uint64_t min, uint64_t scale, uint64_t *ret)
 {
 	uint64_t value;

@@ -315,7 +315,7 @@ static void interrupt_kernel(struct adapter *a)
 	queries_leave(&a->queries);
 	if (a->state != STATE_BUSY)
 		return;
-	/* If the kernel does not obey it is killed, and we with it. */
+	/* A kernel that ignores the interrupt is killed, together with the adapter. */
 	outputs_flush(&a->outputs);
 	prompt_cancel(&a->prompt);
 	a->outputs.interrupted = true;
@@ -422,8 +422,8 @@ static void receive_all(struct adapter *a)
 
 /* ---- the heart */
 
-/* A ping was sent when the kernel was at a cell, and answered, and a beat later the cell still ran: a kernel of one thread, which
- * answers before a cell or after it, cannot do that. */
+/* A ping was sent and answered while the kernel ran a cell, and one beat later the cell still ran. A kernel with
+ * one thread, which answers only before or after a cell, cannot do that. */
 static void learn_from_cell(struct adapter *a, uint64_t now)
 {
 	bool at_it = a->state == STATE_BUSY && a->beat.busy_ms && !a->outputs.idle;
@@ -435,7 +435,7 @@ static void learn_from_cell(struct adapter *a, uint64_t now)
 		a->beat.known_from_cells |= now - a->beat.answered_ms >= a->options->beat_ms;
 }
 
-/* A kernel of one thread does not beat while it runs a cell, and need not: the cell has a time limit. */
+/* A kernel with one thread sends no heartbeat while it runs a cell, and need not: the cell has a time limit. */
 static void look_at_heart(struct adapter *a, uint64_t now)
 {
 	if (a->state != STATE_IDLE && a->state != STATE_BUSY)
@@ -545,7 +545,7 @@ static void turn(struct adapter *a)
 	int fds[] = { a->signals, linked ? a->uplink.fd : -1, a->raw.read_fds[0], a->raw.read_fds[1] };
 	(void)channels_wait(a->channels, fds, ARRAY_LEN(fds), wait, &ready);
 	uint64_t woke = clock_now_ms();
-	/* We were stopped, and so was the kernel: it gets its time anew. */
+	/* The adapter was stopped, and so was the kernel: its time limit starts again. */
 	if (woke - now > (uint64_t)wait + a->options->beat_ms)
 		a->beat.sent_ms = woke;
 	receive_all(a);
@@ -574,7 +574,7 @@ static int open_signals(struct fail *f)
 	return fd >= 0 ? fd : fail_set(f, FAIL_INTERNAL, "cannot watch signals: %m");
 }
 
-/* The kernel starts before ZeroMQ does, which has threads. */
+/* The kernel is started before ZeroMQ, which has threads. */
 static int start(struct adapter *a, struct fail *f)
 {
 	struct strv command AUTO(strv_release) = { 0 };

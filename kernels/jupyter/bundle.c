@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "kernels/cells/mime.h"
 
-/* As in kernels/cells/link.c, which refuses a bundle with more. */
+/* As in kernels/cells/link.c, which rejects a bundle with more. */
 #define TYPES_MAX 32
 
 static bool ends_with(const char *s, const char *end)
@@ -37,7 +37,7 @@ static json_t *clean_string(const json_t *value)
 	return string_of(&out);
 }
 
-/* Base64: some kernels break its lines. */
+/* Base64: some kernels insert line breaks. */
 static json_t *compact_string(const json_t *value)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -68,7 +68,7 @@ json_t *bundle_text(const json_t *value)
 	return string_of(&out);
 }
 
-/* As notebooks keep text: the lines have their own ends. */
+/* Lists of lines, as in notebooks: each line has its own line end. */
 static json_t *join_lines(const json_t *lines)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -91,7 +91,7 @@ static bool is_lines(const json_t *value)
 	return true;
 }
 
-/* The depth is bounded by what load_object() takes. */
+/* load_object() bounds the depth. */
 json_t *bundle_copy(const json_t *value)
 {
 	size_t i;
@@ -115,7 +115,7 @@ json_t *bundle_copy(const json_t *value)
 	return json_incref((json_t *)value);
 }
 
-/* NULL if the type's value is none that it can have. */
+/* NULL if the value is not valid for the type. */
 static json_t *clean_value(const char *mime, const json_t *value)
 {
 	if (is_json(mime))

@@ -32,15 +32,15 @@ static int set_options(void *socket, enum channel which, const struct sender_id 
 	int64_t frame_max = CHANNEL_FRAME_MAX;
 	int r = zmq_setsockopt(socket, ZMQ_LINGER, &(int){ 0 }, sizeof(int));
 	r |= zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max));
-	/* The kernel is about to bind its sockets: each miss would cost a start this long. */
+	/* The kernel is about to bind its sockets: each failed attempt delays the start by this long. */
 	r |= zmq_setsockopt(socket, ZMQ_RECONNECT_IVL, &(int){ RECONNECT_MS }, sizeof(int));
 	r |= zmq_setsockopt(socket, ZMQ_RECONNECT_IVL_MAX, &(int){ RECONNECT_MAX_MS }, sizeof(int));
-	/* A publisher drops what a slow subscriber does not take. */
+	/* A publisher drops messages that a slow subscriber does not read. */
 	r |= zmq_setsockopt(socket, ZMQ_RCVHWM, &(int){ 0 }, sizeof(int));
 	r |= zmq_setsockopt(socket, ZMQ_RCVBUF, &(int){ RECEIVE_BYTES }, sizeof(int));
 	if (which == CHANNEL_IOPUB)
 		r |= zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "", 0);
-	else if (which != CHANNEL_HEARTBEAT) /* stdin requests go to the identity that shell showed */
+	else if (which != CHANNEL_HEARTBEAT) /* stdin requests go to the identity of the shell channel */
 		r |= zmq_setsockopt(socket, ZMQ_ROUTING_ID, id->session, strlen(id->session));
 	return r;
 }
@@ -114,7 +114,7 @@ int channels_receive(struct channels *c, enum channel from, void (*on_message)(v
 	return 1;
 }
 
-/* What a REQ socket would send, without its rule that nothing may follow before the answer. */
+/* Sends the frames of a REQ socket, without its rule that each request must wait for an answer. */
 void channels_ping(struct channels *c)
 {
 	c->ping++;

@@ -1,4 +1,4 @@
-/* The five ZeroMQ sockets of a Jupyter client, from the client's end. The only file that knows ZeroMQ is channels.c. */
+/* The five ZeroMQ sockets of a Jupyter client. Only channels.c uses ZeroMQ. */
 #ifndef HUSK_KERNELS_JUPYTER_CHANNELS_H
 #define HUSK_KERNELS_JUPYTER_CHANNELS_H
 
@@ -14,17 +14,17 @@ struct channels *channels_free(struct channels *c);
 /* Sends a message of this type and writes its id. `parent` (a header) may be NULL. 0 or -errno. */
 int channels_send(struct channels *c, enum channel to, const char *type, const json_t *parent, const json_t *content,
 		  char ret_id[MESSAGE_ID_LEN + 1]);
-/* Hands the next message of the channel to the callback, if there is one. 1; 0 if there is none; -EPROTO and a constant
- * phrase if it was none that can be used. */
+/* Passes the next message of the channel to the callback. 1; 0 if there is none; -EPROTO and a constant phrase if
+ * the message is invalid. */
 int channels_receive(struct channels *c, enum channel from, void (*on_message)(void *ctx, const struct message *m),
 		     void *ctx, const char **ret_why);
 
-/* The heartbeat: sends a ping; reads pongs, and is true if the last ping was answered. */
+/* The heartbeat: sends a ping; reads pongs, and returns true if the last ping was answered. */
 void channels_ping(struct channels *c);
 bool channels_pong(struct channels *c);
 
-/* Waits for any channel or any of the n descriptors (-1 = none), at most so many milliseconds (-1 = for ever). Bits of *ret_ready say
- * which of the descriptors are. */
+/* Waits for any channel or any of the n descriptors (-1 = none), for at most this many milliseconds (-1 =
+ * forever). Bits of *ret_ready show which descriptors are ready. */
 int channels_wait(struct channels *c, const int *fds, size_t n, long timeout_ms, unsigned *ret_ready);
 
 #endif

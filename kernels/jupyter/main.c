@@ -1,4 +1,4 @@
-/* husk-jupyter: started by PID 1 in place of a kernel of our own; see docs/runtimes.md. */
+/* husk-jupyter: PID 1 starts it in place of one of Husk's own kernels; see docs/runtimes.md. */
 #include <getopt.h>
 
 #include "base/parse.h"

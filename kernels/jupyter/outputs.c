@@ -8,10 +8,10 @@
 #define FROM_THIS "[from this cell]\n"
 #define A_DISPLAY "(a display, shown with this cell's)\n"
 #define LATE_MAX 16
-/* Of one message: they are carried as base64 beside its data. */
+/* Buffers of one message: they are sent as base64 beside its data. */
 #define BUFFER_BYTES_MAX (4u << 20)
 #define TYPE_BYTES_MAX 200
-/* How ipykernel and its like say that a cell may not ask. */
+/* Error of ipykernel and similar kernels for a prompt in a cell without input. */
 #define NO_STDIN "StdinNotImplementedError"
 
 void outputs_init(struct outputs *o)
@@ -40,7 +40,7 @@ void outputs_note(struct outputs *o, const char *fmt, ...)
 
 /* ---- sending up */
 
-/* A message that is too long loses its largest types until it is not. */
+/* Removes the largest types of a message until it is short enough. */
 static void send_fitting(struct outputs *o, json_t *message)
 {
 	if (o->send(o, message))
@@ -65,7 +65,7 @@ void outputs_flush(struct outputs *o)
 		send_fitting(o, message);
 }
 
-/* At once: PID 1 and who reads the cell know what clear_output and update_display_data take back. */
+/* Sent at once: PID 1 and the cell's reader know what clear_output and update_display_data remove. */
 static void send_display(struct outputs *o, json_t *message)
 {
 	outputs_flush(o);
@@ -166,13 +166,14 @@ static enum origin origin_of(const struct outputs *o, const struct message *m)
 	const char *asked = json_string_value(json_object_get(m->parent, "msg_type"));
 	if (o->running && streq(m->parent_id, o->request))
 		return ORIGIN_THIS;
-	/* Start-up messages and threads of kernels that do not know whose they are: nobody else's than the running cell's. */
+	/* Start-up messages, and output of threads in kernels that do not record the cell: they count as the
+	 * running cell's. */
 	if (!*m->parent_id || !asked || !streq(asked, "execute_request"))
 		return ORIGIN_NOBODY;
 	return ORIGIN_EARLIER;
 }
 
-/* What an earlier cell's thread prints while another one runs is told apart. Between cells PID 1 does that. */
+/* Labels output of an earlier cell's thread while another cell runs. Between cells PID 1 does that. */
 static void label(struct outputs *o, int fd, bool foreign)
 {
 	struct outputs_stream *s = &o->streams[fd - 1];
@@ -262,14 +263,14 @@ static void on_display(struct outputs *o, const struct message *m, enum origin o
 		keep_late(o, message);
 }
 
-/* xeus kernels send a result with every cell, and nothing in it. */
+/* xeus kernels send an empty result with every cell. */
 static bool is_nothing(const json_t *data)
 {
 	const json_t *text = json_object_get(data, "text/plain");
 	return !json_object_size(data) || (json_object_size(data) == 1 && text && !json_string_length(text));
 }
 
-/* One is the value of the cell; if there are more, the last. */
+/* A cell has one value; of several results the last one counts. */
 static void on_result(struct outputs *o, const struct message *m)
 {
 	json_t *message = make_display(o, m);
@@ -321,7 +322,7 @@ void outputs_published(struct outputs *o, const struct message *m)
 
 /* ---- shell */
 
-/* `name?` in IPython and its like answer with a page of text. */
+/* `name?` in IPython and similar kernels answers with a page of text. */
 static void show_pages(struct outputs *o, const json_t *content)
 {
 	size_t i;

@@ -1,6 +1,7 @@
-/* The output of one cell after another: messages of the kernel's iopub and shell channels become text for our stdout and
- * stderr and messages of the kernel link. Every message of the kernel is hostile here; whatever it sends, in whatever order,
- * PID 1 hears a well-formed story: displays, at most one result, at most one error, one `done`. */
+/* The output of one cell after another: converts messages of the kernel's iopub and shell channels to text on
+ * stdout and stderr and to messages of the kernel link. Every message of the kernel is hostile here. Whatever it
+ * sends, in whatever order, PID 1 gets a valid sequence: displays, at most one result, at most one error, one
+ * `done`. */
 #ifndef HUSK_KERNELS_JUPYTER_OUTPUTS_H
 #define HUSK_KERNELS_JUPYTER_OUTPUTS_H
 
@@ -9,45 +10,46 @@
 struct outputs {
 	/* Set by the owner. */
 	void (*write)(struct outputs *o, int fd, const void *data, size_t n);
-	/* Queues a message of the link; borrowed. False if it is longer than the link carries, and then nothing was sent. */
+	/* Queues a message of the link; borrowed. False if it is too long for the link, and then nothing was sent. */
 	bool (*send)(struct outputs *o, const json_t *message);
 
-	/* The kernel displays the values of a cell, and has no results: a display that nothing follows is the cell's. */
+	/* The kernel displays the values of cells instead of sending results: a display that nothing follows is
+	 * the cell's value. */
 	bool displays_values;
 
 	bool running;
 	json_int_t call;
-	char request[MESSAGE_ID_LEN + 1]; /* the id of our execute_request */
+	char request[MESSAGE_ID_LEN + 1]; /* id of the execute_request */
 	bool replied;
 	bool idle;
-	bool failed;	  /* an error went up */
-	bool interrupted; /* set by the owner, when it was */
+	bool failed;	  /* an error was sent */
+	bool interrupted; /* set by the owner when it happens */
 	json_t *result;
-	json_t *reply_error; /* content of the reply, for kernels that say an error only there */
-	json_t *pending;     /* of displays_values: the last display, which may be the cell's value */
-	json_t *late;	     /* displays of cells that were over, until there is one to send them with */
+	json_t *reply_error; /* content of the reply, for kernels that report errors only there */
+	json_t *pending;     /* with displays_values: the last display, which may be the cell's value */
+	json_t *late;	     /* displays of ended cells, sent with the next cell */
 	struct outputs_stream {
-		bool foreign;  /* what was written last is an earlier cell's */
-		bool mid_line; /* it did not end in a newline */
+		bool foreign;  /* the last output belongs to an earlier cell */
+		bool mid_line; /* and did not end in a newline */
 	} streams[2];
 };
 
 void outputs_init(struct outputs *o);
 void outputs_release(struct outputs *o);
 
-/* A cell starts: `request` is the id of the message that asks the kernel for it. */
+/* A cell starts: `request` is the id of its execute_request. */
 void outputs_begin(struct outputs *o, json_int_t call, const char *request);
 /* A message of iopub. */
 void outputs_published(struct outputs *o, const struct message *m);
 /* An execute_reply; others are ignored. */
 void outputs_replied(struct outputs *o, const struct message *m);
-/* Reply and idle are both there: everything the cell put out has arrived. */
+/* Reply and idle have both arrived: all output of the cell is here. */
 bool outputs_complete(const struct outputs *o);
-/* Sends up what waits. The cell goes on. */
+/* Sends waiting output. The cell continues. */
 void outputs_flush(struct outputs *o);
-/* Sends up what waits, the result and `done`. */
+/* Sends waiting output, the result and `done`. */
 void outputs_finish(struct outputs *o);
-/* A line for the reader of the cell, on stderr. */
+/* Writes a line for the reader of the cell to stderr. */
 void outputs_note(struct outputs *o, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

@@ -1,5 +1,5 @@
-/* The kernel's process: a group of its own in our session, so that an interrupt reaches it when we say so and PID 1's kill
- * reaches both. */
+/* The kernel's process: a separate process group in the adapter's session. So an interrupt reaches the kernel only
+ * when the adapter sends it, and PID 1's kill reaches both. */
 #ifndef HUSK_KERNELS_JUPYTER_PROCESS_H
 #define HUSK_KERNELS_JUPYTER_PROCESS_H
 
@@ -8,11 +8,11 @@
 #include "base/fail.h"
 #include "base/strv.h"
 
-/* Starts argv (looked up in the PATH) with our environment and `env` (NAME=value) on top, and with these as its
- * stdout and stderr (-1 = ours). It ends with us, however we do.
- * Called before there are threads. Returns its pid, or -1. */
+/* Starts argv (looked up in the PATH) with this process's environment plus `env` (NAME=value), and with these
+ * descriptors as stdout and stderr (-1 = inherited). The kernel is killed when this process ends. Call it before
+ * threads are started. Returns the pid, or -1. */
 pid_t process_start(struct strv *argv, const struct strv *env, const int out_fds[2], struct fail *f);
-/* Ends this process in the way in which that one did: by the same signal, or with the same status. */
+/* Ends this process as the kernel ended: by the same signal, or with the same status. */
 _Noreturn void process_end_like(int wait_status);
 
 #endif

@@ -2,9 +2,9 @@
 
 #include "kernels/jupyter/bundle.h"
 
-#define END_OF_INPUT '\x04' /* Ctrl-D; ipykernel and its like take it for one in an input_reply */
+#define END_OF_INPUT '\x04' /* Ctrl-D; ipykernel and similar kernels treat it as such in an input_reply */
 #define INTERRUPT '\x03'    /* Ctrl-C */
-/* Code that asks again and again though nobody answers is told so by an interrupt. */
+/* Code that keeps asking although there is no input is interrupted. */
 #define REFUSALS_MAX 3
 #define PROMPT_BYTES_MAX 4096
 
@@ -38,7 +38,7 @@ static void refuse(struct prompt *a, const json_t *request)
 	reply_end(a, request);
 }
 
-/* Answers with the next line that was typed. False if there is none. */
+/* Answers with the next typed line. False if there is none. */
 static bool reply_typed(struct prompt *a, const json_t *request)
 {
 	if (!a->typed.len) {
@@ -93,7 +93,7 @@ void prompt_answer(struct prompt *a, const json_t *message)
 	size_t length = end ? (size_t)(end - typed) : n;
 	a->ended = end;
 	(void)buf_add(&a->typed, typed, length);
-	/* Enter alone is an empty line; the end of input alone is none. */
+	/* Enter alone is an empty line; the end of input alone is not a line. */
 	if (!end && (!length || typed[length - 1] != '\n'))
 		(void)buf_add_str(&a->typed, "\n");
 	(void)reply_typed(a, request);

@@ -1,5 +1,5 @@
-/* What a cell asks for on the kernel's stdin channel. An interactive cell's questions go up to PID 1, and its answers down, line by
- * line; any other cell is told that there is no input. */
+/* Prompts of a cell on the kernel's stdin channel. An interactive cell's prompts are sent to PID 1, and the
+ * answers passed to the kernel line by line; for any other cell the answer is that there is no input. */
 #ifndef HUSK_KERNELS_JUPYTER_PROMPT_H
 #define HUSK_KERNELS_JUPYTER_PROMPT_H
 
@@ -14,9 +14,9 @@ struct prompt {
 
 	bool interactive;
 	unsigned refusals;
-	json_int_t question; /* the number of the last one */
-	json_t *open;	     /* the header of the request that waits for an answer, NULL = none */
-	struct buf typed;    /* lines of an answer that nobody has asked for yet */
+	json_int_t question; /* number of the last prompt */
+	json_t *open;	     /* the header of the request that waits for an answer; NULL = none */
+	struct buf typed;    /* lines of an answer that no prompt has asked for yet */
 	bool ended;	     /* and then the end of input */
 };
 
@@ -24,9 +24,9 @@ struct prompt {
 void prompt_begin(struct prompt *a, bool interactive);
 /* An input_request; others are ignored. */
 void prompt_request(struct prompt *a, const struct message *m);
-/* An answer of PID 1. One to a question that is no longer open is ignored. */
+/* An answer of PID 1. An answer to a prompt that is no longer open is ignored. */
 void prompt_answer(struct prompt *a, const json_t *message);
-/* The cell was interrupted or is over: nobody waits any more. */
+/* The cell was interrupted or has ended: nothing waits any more. */
 void prompt_cancel(struct prompt *a);
 void prompt_release(struct prompt *a);
 

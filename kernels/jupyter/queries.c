@@ -5,7 +5,7 @@
 #include "kernels/protocol.h"
 
 #define MATCHES_MAX 1000
-/* With what JSON adds it stays below ANSWER_BYTES_MAX. */
+/* With JSON's overhead it stays below ANSWER_BYTES_MAX. */
 #define MATCHES_BYTES (100u << 10)
 #define TEXT_CHARS 30000
 #define HTML_BYTES (60u << 10)
@@ -80,7 +80,7 @@ void queries_tick(struct queries *q, uint64_t now_ms)
 {
 	if (!q->open || now_ms < q->due_ms)
 		return;
-	q->kinds[q->kind].silent = true; /* until the reply comes after all */
+	q->kinds[q->kind].silent = true; /* until a late reply arrives */
 	queries_leave(q);
 }
 

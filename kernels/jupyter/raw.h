@@ -1,6 +1,7 @@
-/* What a kernel's process writes to its own stdout and stderr, beside the messages in which it tells what cells print. A notebook
- * never shows it: most kernels write their log there, or the same text a second time. So it is read and put away; only the end of it
- * is kept, for the case that the kernel dies. Kernels that do not see what child programs print can have theirs shown. */
+/* Output that a kernel's process writes to its own stdout and stderr, beside the messages with the output of
+ * cells. A notebook never shows it: most kernels write their log there, or the same text a second time. So it is
+ * read and dropped; only its end is kept, in case the kernel dies. For kernels that do not capture the output of
+ * child programs, it can be shown. */
 #ifndef HUSK_KERNELS_JUPYTER_RAW_H
 #define HUSK_KERNELS_JUPYTER_RAW_H
 
@@ -9,7 +10,7 @@
 #define RAW_KEPT 2048
 
 struct raw {
-	int read_fds[2]; /* -1 = the kernel has our own */
+	int read_fds[2]; /* -1 = the kernel has the adapter's own */
 	int write_fds[2];
 	struct raw_tail {
 		char bytes[RAW_KEPT];
@@ -17,16 +18,16 @@ struct raw {
 	} tails[2];
 };
 
-/* raw_release() it in any case. */
+/* Call raw_release() in any case. */
 int raw_open(struct raw *r, struct fail *f);
 void raw_release(struct raw *r);
-/* The kernel has its ends. */
+/* The kernel has its ends of the pipes. */
 void raw_started(struct raw *r);
-/* Takes what is there. */
+/* Reads what has arrived. */
 void raw_read(struct raw *r);
-/* What was kept is no longer of interest. */
+/* Drops the kept output. */
 void raw_forget(struct raw *r);
-/* Writes what was kept to our stderr. */
+/* Writes the kept output to stderr. */
 void raw_show(const struct raw *r);
 
 #endif

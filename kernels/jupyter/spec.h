@@ -7,9 +7,9 @@
 
 struct spec {
 	struct strv argv; /* {connection_file} and {resource_dir} are replaced by spec_command() */
-	struct strv env;  /* NAME=value, ${NAME} replaced by ours */
+	struct strv env;  /* NAME=value, ${NAME} replaced by this process's variable */
 	char *folder;
-	bool interrupt_by_message; /* interrupt_mode "message": a request on the control channel, no signal */
+	bool interrupt_by_message; /* interrupt_mode "message": a request on the control channel instead of a signal */
 };
 
 /* `path` is the folder or the file itself. spec_release() it, also after a failure. */

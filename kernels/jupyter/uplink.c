@@ -14,7 +14,7 @@
 
 #define TOKEN_MAX 128
 #define READ_BYTES (64u << 10)
-/* PID 1 reads all the time; one that does not is about to end us. */
+/* PID 1 reads all the time; if it does not, it is about to kill this process. */
 #define TAKEN_MS 10000
 /* A cell of CODE_BYTES_MAX with every byte escaped. */
 #define INCOMING_MAX (6 * CODE_BYTES_MAX + 4096)
@@ -149,7 +149,7 @@ void uplink_settle(struct uplink *u)
 			continue;
 		ssize_t n = ready > 0 ? read(u->taken_fd, bytes, MIN(sizeof(bytes), (size_t)u->untaken)) : -1;
 		if (n <= 0)
-			closep(&u->taken_fd); /* order is lost, output is not */
+			closep(&u->taken_fd); /* output may be out of order, but is not lost */
 		else
 			u->untaken -= (unsigned)n;
 	}

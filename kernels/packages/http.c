@@ -44,7 +44,7 @@ static int parse_line(char *line, struct http_request *ret)
 		return strncmp(version, "HTTP/", 5) == 0 ? -505 : -400;
 	if (!streq(line, "GET") && !streq(line, "HEAD"))
 		return is_token(line) ? -405 : -400;
-	/* No authority: this is no proxy. */
+	/* Without an authority, since this is not a proxy. */
 	if (*target != '/')
 		return -400;
 	for (const char *c = target; *c; c++)
@@ -78,7 +78,7 @@ static int parse_header(char *line, struct http_request *ret)
 		return -400;
 	for (char *c = line; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
-	/* Nothing that is asked for here comes with a body. */
+	/* No request here has a body. */
 	if (streq(line, "transfer-encoding") || (streq(line, "content-length") && !streq(value, "0")))
 		return -413;
 	if (!http_passes(line) || has(ret, line) || !http_is_value(value))

@@ -1,5 +1,6 @@
-/* As much of HTTP/1.1 as an installer's requests to the relay need: a request without a body, and the head of an answer. Whoever
- * asks is sandbox code: everything is bounded and checked, and what is not understood is refused. */
+/* The part of HTTP/1.1 that an installer's requests to the relay need: a request without a body, and the head of
+ * an answer. The clients are sandbox code: everything is bounded and checked, and unsupported requests are
+ * rejected. */
 #ifndef HUSK_KERNELS_PACKAGES_HTTP_H
 #define HUSK_KERNELS_PACKAGES_HTTP_H
 
@@ -18,22 +19,22 @@ struct http_header {
 struct http_request {
 	bool head;	    /* HEAD instead of GET */
 	const char *target; /* printable ASCII, starts with '/' */
-	/* Only those that the other end may see; a name appears once. */
+	/* Only headers that the other end may see; each name appears once. */
 	struct http_header headers[HTTP_HEADERS_MAX];
 	size_t n_headers;
 };
 
-/* Reads the request that data starts with, writing NULs into it; *ret points into it. 1 and *ret; 0 if more bytes are needed; else a
- * negative status to refuse it with (-400, -405, -431, …). */
+/* Parses the request at the start of data, writing NULs into it; *ret points into it. 1 and *ret; 0 if more bytes
+ * are needed; else a negative status to reject it with (-400, -405, -431, …). */
 int http_parse(char *data, size_t n, struct http_request *ret);
-/* True if the other end may have this header of a request. */
+/* True if this request header may be passed to the other end. */
 bool http_passes(const char *name);
 
-/* Printable ASCII, blanks and tabs: what may stand in a header's value. */
+/* True for printable ASCII, blanks and tabs, which a header's value may contain. */
 bool http_is_value(const char *value);
-/* The line that begins an answer. */
+/* The first line of an answer. */
 void http_put_status(struct buf *out, int status);
-/* A whole answer with a text of ours. */
+/* A complete answer with this text. */
 void http_put_error(struct buf *out, int status, const char *text);
 
 #endif

@@ -10,19 +10,19 @@
 #include "kernels/packages/http.h"
 
 #define BACKLOG 64
-/* Until a request must be there. */
+/* Time for a request to arrive. */
 #define HEAD_MS 10000
-/* How long a client may leave unread what it asked for. */
+/* How long a client may leave its answer unread. */
 #define UNREAD_MS 120000
 #define STATUS_MIN 200
 #define STATUS_MAX 599
 
 enum relay_state {
-	READS,	 /* a request comes in */
-	WAITS,	 /* it is there and has to be sent */
-	ASKED,	 /* it was sent */
-	ANSWERS, /* the answer's head has come */
-	LEAVES,	 /* what is left to send is all there is */
+	READS,	 /* the request arrives */
+	WAITS,	 /* the request is complete and must be sent */
+	ASKED,	 /* the request was sent */
+	ANSWERS, /* the head of the answer has arrived */
+	LEAVES,	 /* the rest of the answer is in `out` */
 };
 
 struct relay_request {
@@ -33,7 +33,7 @@ struct relay_request {
 	int fd;
 	enum relay_state state;
 	bool head, chunked;
-	bool refused; /* what it still says is read, or the reset of its connection would take our answer from it */
+	bool refused; /* its further input is read, since a reset of the connection would discard the answer */
 	struct buf in, out;
 	size_t sent;
 	uint32_t uncredited; /* bytes of data in out */
@@ -59,7 +59,7 @@ static void request_free(struct relay_request *q)
 	free(q);
 }
 
-/* A broken answer must not look like a whole one: the connection is reset. */
+/* A broken answer must not look complete: the connection is reset. */
 static void break_off(struct relay_request *q)
 {
 	struct relay *r = q->relay;
@@ -120,7 +120,7 @@ static void flush(struct relay_request *q)
 			leave(q);
 		return;
 	}
-	/* From here on it is not the client who is waited for. */
+	/* From here on the time limit for the client is off. */
 	timeout_stop(&q->patience);
 	give_credit(q);
 }
@@ -166,7 +166,7 @@ static void on_client(struct watch *w, short revents)
 	char data[HTTP_HEAD_MAX];
 	if (revents & POLLOUT) {
 		flush(q);
-		return; /* it may be gone */
+		return; /* q may be freed */
 	}
 	ssize_t n = recv(q->fd, data, sizeof(data), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -180,7 +180,7 @@ static void on_client(struct watch *w, short revents)
 		return;
 	}
 	if (q->state != READS)
-		return; /* nobody asked for more */
+		return; /* input after the request is ignored */
 	if (buf_add(&q->in, data, MIN((size_t)n, HTTP_HEAD_MAX - q->in.len)) == 0)
 		take_request(q);
 }
@@ -205,7 +205,7 @@ static size_t free_place(const struct relay *r)
 	return i;
 }
 
-/* Who finds no place waits in the sockets' queues. */
+/* Further clients wait in the queues of the sockets. */
 static void admit(struct relay *r)
 {
 	bool full = free_place(r) == ARRAY_LEN(r->requests);
@@ -304,7 +304,7 @@ void relay_orphan(struct relay *r)
 		struct relay_request *q = r->requests[i];
 		if (!q || (q->state != ASKED && q->state != ANSWERS))
 			continue;
-		/* Nobody hears a CANCEL. */
+		/* There is no controller to receive a CANCEL. */
 		q->state = READS;
 		break_off(q);
 	}
@@ -392,7 +392,7 @@ int relay_frame(struct relay *r, const struct frame *f)
 {
 	struct relay_request *q = find(r, f->header.call);
 	if (!q)
-		return 0; /* it was on its way when the client left */
+		return 0; /* it was in transit when the client left */
 	switch (f->header.type) {
 	case FRAME_RELAY_ANSWER:
 		return on_answer(q, f);

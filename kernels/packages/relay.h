@@ -1,8 +1,8 @@
-/* Package indexes, relayed: while an installer runs, PID 1 listens on plain local ports, sends what is asked there up the line, and
- * passes on what the manager answers. So the installer, and whatever code a package runs while it is built, finds an index that
- * needs no login, and no login ever enters the container.
+/* Relays package indexes: while an installer runs, PID 1 listens on plain local ports, sends requests up the line,
+ * and passes on the manager's answers. So the installer, and code that a package runs while it is built, sees an
+ * index that needs no login, and no login enters the container.
  *
- * Requests are not replayed: when the stream ends, those under way end too, and installers try again. */
+ * Requests are not replayed: when the stream ends, current requests end too, and installers retry. */
 #ifndef HUSK_KERNELS_PACKAGES_RELAY_H
 #define HUSK_KERNELS_PACKAGES_RELAY_H
 
@@ -30,14 +30,14 @@ void relay_init(struct relay *r, struct poller *p, struct sender *sender);
 int relay_open(struct relay *r, const uint16_t *ports, size_t n);
 /* Ends everything. */
 void relay_close(struct relay *r);
-/* No proxy of the environment is to be asked for what is local. */
+/* Local addresses must not be reached through a proxy of the environment. */
 void relay_spare_proxies(struct strv *env);
 
-/* Takes a RELAY frame of any type. 0, or -EPROTO if the stream is of no more use. */
+/* Takes a RELAY frame of any type. 0, or -EPROTO if the stream must be closed. */
 int relay_frame(struct relay *r, const struct frame *frame);
-/* The controller is gone: what it was asked is lost. */
+/* The controller has disconnected: its requests are lost. */
 void relay_orphan(struct relay *r);
-/* There is a controller: it gets what waits for one. Once a turn. */
+/* There is a controller: sends it the waiting requests. Once per turn of the loop. */
 void relay_step(struct relay *r);
 
 #endif

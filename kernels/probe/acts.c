@@ -18,7 +18,7 @@ int try_open(const struct probe *p)
 	return fd < 0 ? errno : 0;
 }
 
-/* A file that an empty one hides can be opened. */
+/* A file that is hidden by an empty mount can be opened. */
 int try_read(const struct probe *p)
 {
 	char byte;
@@ -35,7 +35,7 @@ int try_write(const struct probe *p)
 	return fd < 0 ? errno : 0;
 }
 
-/* A directory that something empty hides shows nothing. */
+/* A directory that is hidden by an empty mount has no entries. */
 int try_list(const struct probe *p)
 {
 	DIR *dir = opendir(p->path);
@@ -48,7 +48,7 @@ int try_list(const struct probe *p)
 	return any ? 0 : NO_EFFECT;
 }
 
-/* Who may connect to an engine's socket is a matter of its mode; it must not be in a session at all. */
+/* The mode of an engine's socket decides who may connect; it must not exist in a session at all. */
 int try_there(const struct probe *p)
 {
 	struct stat st;

@@ -13,7 +13,7 @@
 
 #include "kernels/probe/probe.h"
 
-/* A file of our own that nobody may write to, to see whether its content can be changed all the same. */
+/* A new file without write permission, to see whether its content can be changed anyway. */
 static int make_scratch(char *path, size_t n)
 {
 	snprintf(path, n, "/tmp/.husk-probe-XXXXXX");
@@ -30,7 +30,7 @@ static bool is_changed(int fd)
 	return pread(fd, now, 4, 0) != 4 || memcmp(now, "AAAA", 4) != 0;
 }
 
-/* Whatever worked is undone at once: the container may have other processes. */
+/* A successful act is undone at once: the container may have other processes. */
 static int try_remount(void)
 {
 	struct statvfs st;
@@ -67,7 +67,7 @@ int try_setns(const struct probe *p)
 	return fd < 0 || setns(fd, 0) < 0 ? errno : 0;
 }
 
-/* CVE-2022-0492 and its elders: some hierarchy lets its release agent be set. */
+/* CVE-2022-0492 and earlier: some hierarchy lets its release agent be set. */
 int try_release_agent(const struct probe *p)
 {
 	DIR *dir = opendir(p->path);
@@ -99,7 +99,7 @@ int try_leaked_directory(const struct probe *p)
 	return EBADF;
 }
 
-/* A file by its number on the disk, past every directory (Shocker). */
+/* Opens a file by its number on the disk, bypassing every directory (Shocker). */
 int try_handle(const struct probe *p)
 {
 	struct {
@@ -111,7 +111,7 @@ int try_handle(const struct probe *p)
 	return fd < 0 ? errno : 0;
 }
 
-/* CVE-2022-0847: what is written into a pipe lands in the page of a file that was spliced into it. */
+/* CVE-2022-0847: data written into a pipe changes the page of a file that was spliced into it. */
 int try_dirty_pipe(const struct probe *p)
 {
 	char path[64], full[4096] = { 0 };
@@ -131,7 +131,8 @@ int try_dirty_pipe(const struct probe *p)
 	return changed ? 0 : done ? NO_EFFECT : error;
 }
 
-/* CVE-2016-5195 wins a race; what it wins must be lost without one: a private copy never reaches the file. */
+/* CVE-2016-5195 needs to win a race. Without a race the same steps must fail: a private copy never reaches the
+ * file. */
 int try_dirty_cow(const struct probe *p)
 {
 	char path[64];
@@ -163,7 +164,7 @@ int try_root(const struct probe *p)
 	return setresuid(0, 0, 0) < 0 ? errno : 0;
 }
 
-/* Any single one: who has some of them gets no further with all at once. */
+/* Each flag alone: a process that may use some of them gains nothing by all at once. */
 int try_capabilities(const struct probe *p)
 {
 	int error = EPERM;
@@ -176,7 +177,7 @@ int try_capabilities(const struct probe *p)
 	return error;
 }
 
-/* The same kernel by another door: 32-bit calls, whose numbers mean something else. */
+/* The same kernel by 32-bit system calls, whose numbers have other meanings. */
 int try_foreign_call(const struct probe *p)
 {
 #if defined(__x86_64__)
@@ -188,13 +189,13 @@ int try_foreign_call(const struct probe *p)
 #endif
 }
 
-/* Of no use to programs and refused to nobody but by the engine's profile: shows that there is one. */
+/* Programs do not need it, and only the engine's profile rejects it: this shows that there is a profile. */
 int try_kcmp(const struct probe *p)
 {
 	return syscall(SYS_kcmp, getpid(), getpid(), KCMP_VM, 0, 0) < 0 ? errno : 0;
 }
 
-/* Blocks of a disk that nobody has written are nobody's. */
+/* Disk blocks that are allocated without being written are not counted. */
 int try_fallocate(const struct probe *p)
 {
 	AUTO(closep) int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -1,6 +1,6 @@
-/* husk-probe: tries everything that a session must not be able to do, and says of each how it went. Runs in a session, as its user;
- * it harms nothing even where it succeeds. Tab-separated: verdict, group, name, why; the last line counts. kernels/protocol.h has the
- * words. */
+/* husk-probe: tries everything that a session must not be able to do, and reports each result. It runs in a
+ * session, as its user, and does no harm even if an act succeeds. Output is tab-separated: verdict, group, name,
+ * reason; the last line has the totals. kernels/protocol.h has the words. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +10,19 @@
 #include "kernels/probe/probe.h"
 #include "kernels/protocol.h"
 
-/* One that takes longer hangs. */
+/* An act that takes longer hangs. */
 #define SECONDS 5
 #define BATCH 16
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 struct trial {
-	int error;  /* as struct probe says */
-	int signal; /* it died of that instead */
+	int error;  /* as in struct probe */
+	int signal; /* the signal that killed it instead */
 };
 
 struct attempt {
 	pid_t pid;
-	int fd; /* the child tells by a pipe, since an errno may be larger than an exit status */
+	int fd; /* a pipe for the result, since an errno may be larger than an exit status */
 };
 
 static struct attempt begin(const struct probe *p)
@@ -79,7 +79,7 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* A filter that kills (SIGSYS) refuses as well. */
+/* A filter that kills (SIGSYS) also counts as a refusal. */
 static const char *judge(const struct probe *p, struct trial t, const char *name)
 {
 	if ((!t.signal && t.error == 0) || has_word(p->open, name))
@@ -98,7 +98,8 @@ static const char *report(const struct probe *p, struct trial t)
 	return verdict;
 }
 
-/* These wait for an answer that may never come, and do not get into each other's way: neighbours in the table wait together. */
+/* These wait for an answer that may never come, and do not disturb each other: neighbours in the table wait
+ * together. */
 static bool is_patient(const struct probe *p)
 {
 	return p->try == try_connect || p->try == try_gateway || p->try == try_neighbour;

@@ -7,11 +7,11 @@
 #include "kernels/probe/probe.h"
 
 #define CONNECT_MS 1500
-/* A bridge gives out its addresses in order: other sessions are near. */
+/* A bridge assigns addresses in order, so other sessions have nearby ones. */
 #define NEIGHBOURS 8
 
-/* Messages of ICMP that only a firewall sends in answer to a connection. A machine that is there and closed answers with a reset
- * instead of "port unreachable". */
+/* ICMP messages that only a firewall sends in answer to a connection. A running machine with a closed port answers
+ * with a reset instead of "port unreachable". */
 static bool is_firewall(const struct sock_extended_err *e)
 {
 	if (e->ee_origin == SO_EE_ORIGIN_ICMP)
@@ -40,7 +40,7 @@ static bool was_filtered(int fd)
 	return false;
 }
 
-/* A socket that is connecting; -1 with errno. */
+/* Returns a connecting socket; -1 with errno. */
 static int begin(const struct sockaddr *address, socklen_t n)
 {
 	const int on = 1;
@@ -56,8 +56,8 @@ static int begin(const struct sockaddr *address, socklen_t n)
 	return take_fd(fd);
 }
 
-/* A refusal comes from the other side: whoever gets one has reached it. The error is asked for first, since reading a message of ICMP
- * clears it. */
+/* A refusal comes from the other side, so the other side was reached. The error is read first, since reading an
+ * ICMP message clears it. */
 static int conclude(int fd)
 {
 	int error = 0;
@@ -93,7 +93,7 @@ int try_connect(const struct probe *p)
 	return EINVAL;
 }
 
-/* Where the default route leads, in the kernel's own order of bytes; 0 = nowhere. */
+/* Gateway of the default route, in the kernel's byte order; 0 = none. */
 static uint32_t find_gateway(void)
 {
 	char line[256], device[64];
@@ -107,7 +107,7 @@ static uint32_t find_gateway(void)
 	return found;
 }
 
-/* Our own address, as a packet to the gateway would carry it. */
+/* Our own address, as in a packet to the gateway. */
 static uint32_t find_own(uint32_t gateway)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = gateway };
@@ -127,7 +127,7 @@ int try_gateway(const struct probe *p)
 	return address.sin_addr.s_addr ? reach((struct sockaddr *)&address, sizeof(address)) : ENETUNREACH;
 }
 
-/* Somebody has answered to this address below IP, where nothing is filtered. */
+/* True if this address has answered below IP (ARP), where nothing is filtered. */
 static bool is_there(uint32_t address)
 {
 	char line[256], text[64];
@@ -157,12 +157,12 @@ int try_neighbour(const struct probe *p)
 		address[i] = (struct sockaddr_in){ .sin_family = AF_INET,
 						   .sin_port = htons(1),
 						   .sin_addr.s_addr = htonl(other) };
-		/* The gateway has probes of its own. */
+		/* The gateway has separate probes. */
 		bool skip = address[i].sin_addr.s_addr == gateway;
 		waiting[i] =
 			(struct pollfd){ .fd = skip ? -1 : begin((struct sockaddr *)&address[i], sizeof(address[i])) };
 	}
-	/* Not for the first answer: all of them have the same time. */
+	/* Does not stop at the first answer: all have the same time. */
 	poll(NULL, 0, CONNECT_MS);
 	for (int i = 0; i < NEIGHBOURS; i++) {
 		AUTO(closep) int fd = waiting[i].fd;

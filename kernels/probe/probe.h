@@ -1,58 +1,60 @@
-/* A forbidden act: what it is called, how it is tried and what its outcomes mean. Each is tried in a process of its own.
+/* A forbidden act: its name, how it is tried and what its outcomes mean. Each is tried in a separate process.
  *
- * An error proves nothing by itself: an act that fails for want of a good argument would fail without any protection. So each act
- * names the errors that mean a refusal, and those that arise only after every check has let it through. Its arguments are such that
- * it succeeds without the protection or, where success would do harm, fails with one of the latter. Any other error proves neither:
- * the act cannot tell. */
+ * An error alone proves nothing: an act that fails because of a bad argument would fail without any protection. So
+ * each act names the errors that mean a refusal, and those that occur only after every check has passed. Its
+ * arguments are chosen so that it succeeds without the protection or, if success would do harm, fails with one of
+ * the latter. Any other error proves neither: the result is unknown. */
 #ifndef HUSK_KERNELS_PROBE_PROBE_H
 #define HUSK_KERNELS_PROBE_PROBE_H
 
 #include "base/defs.h"
 
-/* Outcomes beside the errors of the system; probe_outcome_name() has their names. */
+/* Outcomes beside the system's errors; probe_outcome_name() has their names. */
 enum outcome {
 	OUTCOME_FIRST = 4000,
 	NO_EFFECT =
-		OUTCOME_FIRST, /* it was possible and did nothing that it must not do, or what it looks for is not so */
-	FILTERED,	       /* a firewall's message came back, or nothing from somebody who is known to be there */
-	NO_ANSWER,	       /* nothing came back, which nobody can tell from nobody being there */
+		OUTCOME_FIRST, /* it worked without a forbidden effect, or the state that it looks for is not present */
+	FILTERED,	       /* a firewall's message came back, or nothing from a machine that is known to exist */
+	NO_ANSWER,	       /* nothing came back: perhaps nothing exists at that address */
 	NO_NEIGHBOUR,	       /* there is no other session to try it on */
-	NOT_TRIED,	       /* no process or pipe for it */
+	NOT_TRIED,	       /* no process or pipe available */
 	OUTCOME_END,
 };
 
 struct probe {
 	const char *group, *name;
-	/* 0 = it worked, which it must not; else why it did not: an errno or an outcome. */
+	/* 0 = it worked, which is a failure of the protection; else why it did not work: an errno or an outcome. */
 	int (*try)(const struct probe *p);
-	/* Names of outcomes, errors and signals, separated by spaces. held: refused, or there is nothing of the kind here. open: past
-	 * every refusal, and failed for another reason. */
+	/* Names of outcomes, errors and signals, separated by spaces. held: refused, or there is nothing of this
+	 * kind here. open: passed every check, and failed for another reason. */
 	const char *held, *open;
-	const char *path; /* a file or an address, where one is meant */
+	const char *path; /* a file or an address, if the act needs one */
 	long call, a, b, c, d, e;
 };
 
-/* One of each kind (acts.c). */
+/* General acts (acts.c). */
 int try_call(const struct probe *p);   /* a system call: call, a, b, c, d, e */
-int try_open(const struct probe *p);   /* to open a file for reading */
-int try_read(const struct probe *p);   /* a byte of a file */
-int try_write(const struct probe *p);  /* to open a file for writing */
-int try_list(const struct probe *p);   /* a directory */
+int try_open(const struct probe *p);   /* opens a file for reading */
+int try_read(const struct probe *p);   /* reads a byte of a file */
+int try_write(const struct probe *p);  /* opens a file for writing */
+int try_list(const struct probe *p);   /* lists a directory */
 int try_there(const struct probe *p);  /* whether a path exists */
-int try_socket(const struct probe *p); /* of family a, type b, protocol c */
+int try_socket(const struct probe *p); /* a socket of family a, type b, protocol c */
 
 /* The network (network.c). */
-int try_connect(const struct probe *p);	  /* to an address, port in `a`; an answer is enough */
-int try_gateway(const struct probe *p);	  /* likewise to the machine that the way out leads through */
-int try_neighbour(const struct probe *p); /* to the addresses beside ours, upwards if `a` is 1, downwards if it is -1 */
+int try_connect(const struct probe *p); /* connects to an address, port in `a`; an answer is enough */
+int try_gateway(const struct probe *p); /* likewise to the gateway */
+int try_neighbour(
+	const struct probe *p); /* likewise to addresses next to ours, upwards if `a` is 1, downwards if it is -1 */
 
 /* How the container was made (state.c): each "works" if a protection is missing. */
-int try_user(const struct probe *p);	   /* we are user a */
-int try_group(const struct probe *p);	   /* group a is one of ours */
-int try_capability(const struct probe *p); /* capability a is in some set of ours */
+int try_user(const struct probe *p);	   /* this process runs as user a */
+int try_group(const struct probe *p);	   /* this process is in group a */
+int try_capability(const struct probe *p); /* capability a is in some set of this process */
 int try_flag(const struct probe *p);	   /* prctl(a) answers 0 */
-int try_namespace(const struct probe *p);  /* we are in the machine's first namespace of this kind, whose number is a */
-int try_unflagged(const struct probe *p);  /* the mount of this path lacks flag a (of statvfs) */
+int try_namespace(
+	const struct probe *p); /* this process is in the machine's first namespace of this kind, whose number is a */
+int try_unflagged(const struct probe *p); /* the mount of this path lacks flag a (of statvfs) */
 int try_strange_mount(const struct probe *p);
 int try_strange_device(const struct probe *p);
 int try_unlimited(const struct probe *p); /* one of the cgroup files in `path` (version 1, then 2) sets no limit */
@@ -61,7 +63,7 @@ int try_rlimit(const struct probe *p); /* the hard limit of resource a is larger
 int try_host_processes(const struct probe *p);
 int try_interpreter(const struct probe *p);
 
-/* What takes more than a line (escapes.c). */
+/* Acts that take more than a line (escapes.c). */
 int try_mount(const struct probe *p);
 int try_mknod(const struct probe *p);
 int try_setns(const struct probe *p);

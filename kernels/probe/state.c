@@ -1,4 +1,5 @@
-/* What shows from inside how the container was made. Nothing here is an attack: a protection is there, or its act "works". */
+/* Checks from inside how the container was made. None of these is an attack: a protection is in place, or its act
+ * "works". */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,8 @@ int try_flag(const struct probe *p)
 	return answer < 0 ? errno : answer == 0 ? 0 : NO_EFFECT;
 }
 
-/* Where the numbers of these are not fixed (network, before Linux 6.18), a file that only the first one has shows it. */
+/* Where the numbers of namespaces are not fixed (network, before Linux 6.18), a file that only the first one has
+ * shows it. */
 int try_namespace(const struct probe *p)
 {
 	char path[64], text[64] = "", first[64];
@@ -84,7 +86,7 @@ static bool is_among(const char *word, const char *const *words)
 	return *words;
 }
 
-/* The engine's own, and what Husk asks it for. */
+/* Mounts of the engine, and those that Husk requests. */
 static bool is_expected(const char *point, const char *type)
 {
 	static const char *const points[] = { "/",
@@ -141,7 +143,8 @@ static bool is_strange_device(int folder, const char *name)
 	return !known;
 }
 
-/* By its number, so by whatever name; and not the folders below, of which the engine makes only harmless ones. */
+/* By its device number, whatever its name; without the folders below, since the engine creates only harmless
+ * devices there. */
 int try_strange_device(const struct probe *p)
 {
 	DIR *dir = opendir(p->path);
@@ -184,7 +187,7 @@ int try_unlimited(const struct probe *p)
 	return ENOENT;
 }
 
-/* Where the kernel does not count swap, there must not be any. */
+/* If the kernel does not count swap, there must not be any. */
 int try_swap(const struct probe *p)
 {
 	char both[128], memory[128], swap[128];
@@ -213,7 +216,7 @@ int try_rlimit(const struct probe *p)
 	return limit.rlim_max == RLIM_INFINITY || limit.rlim_max > (rlim_t)p->b ? 0 : NO_EFFECT;
 }
 
-/* In the machine's own namespace the kernel's threads would be in sight. */
+/* In the machine's own namespace the kernel's threads would be visible. */
 int try_host_processes(const struct probe *p)
 {
 	char name[64] = "";
@@ -245,7 +248,7 @@ static bool is_ancestor(pid_t pid)
 	return at == pid;
 }
 
-/* PID 1 starts the interpreter and each command. One of them that we do not come from must be out of reach. */
+/* PID 1 starts the interpreter and each command. Those that are not our ancestors must be inaccessible. */
 int try_interpreter(const struct probe *p)
 {
 	DIR *dir = opendir("/proc");
@@ -259,7 +262,7 @@ int try_interpreter(const struct probe *p)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 		AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-		/* One that has just ended says nothing. */
+		/* A process that has just ended shows nothing. */
 		if (fd >= 0 || (errno != ENOENT && errno != ESRCH))
 			result = fd < 0 ? errno : 0;
 	}

@@ -1,6 +1,7 @@
-/* Everything that must not work. The first group follows the eighteen published ways out of a container (SECURITY.md has them one
- * by one); the others are what a session is promised beyond that. probe.h says what the two lists of errors mean; the kernel's order of
- * checks decides which belongs where, and tests/e2e/test_probe.py makes each act fail that can be made to. */
+/* Everything that must not work. The first group follows the eighteen published ways out of a container; the
+ * others are further promises to a session (SECURITY.md). probe.h explains the two lists of errors. The kernel's
+ * order of checks decides which error belongs where, and tests/e2e/test_probe.py makes each act fail that can be
+ * made to. */
 #include <linux/aio_abi.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
@@ -35,7 +36,8 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* Errors that mean a refusal. A filter may say that a call does not exist, and one that really does not cannot be used either. */
+/* Errors that mean a refusal. A filter may answer that a system call does not exist; one that really does not
+ * exist cannot be used either. */
 #define REFUSED "EPERM EACCES ENOSYS"
 #define NOT_HERE "ENOENT ENOTDIR"
 #define UNREADABLE "EPERM EACCES " NOT_HERE
@@ -60,7 +62,7 @@
 	{                                                                                                              \
 		group, "write " path, try_write, UNWRITABLE, "ETXTBSY", path                                           \
 	}
-/* A node without its driver is still one that should not be there. */
+/* A device node without its driver should not exist either. */
 #define DEVICE(path)                                                                                                   \
 	{                                                                                                              \
 		"devices", path, try_there, NOT_HERE, "", path                                                         \
@@ -110,7 +112,7 @@
 #define KEYRING_PROCESS (-2L)
 #define KEYRING_SESSION (-3L)
 #define NO_SUCH_FILE "/nonexistent-husk-probe"
-#define NOFILE_MOST 4096 /* as sessions are given */
+#define NOFILE_MOST 4096 /* as in sessions */
 
 static struct io_uring_params ring;
 static aio_context_t aio;
@@ -119,7 +121,8 @@ static const struct perf_event_attr clock_of_ours = { .type = PERF_TYPE_SOFTWARE
 						      .config = PERF_COUNT_SW_CPU_CLOCK,
 						      .exclude_kernel = 1,
 						      .exclude_hv = 1 };
-/* An object that does not exist: also where programs and maps are refused, the file system of bpf is open to all. */
+/* An object that does not exist: even where programs and maps are refused, the bpf file system is open to all
+ * users. */
 static const struct {
 	uint64_t path;
 	uint32_t fd, flags;
@@ -127,7 +130,7 @@ static const struct {
 static const struct timezone no_timezone = { .tz_minuteswest = 100000 };
 static char byte;
 static const struct iovec here = { &byte, 1 }, there = { (void *)4096, 1 };
-/* As they are by default: where these work they change nothing. */
+/* The default values: if these calls work they change nothing. */
 static const struct sched_param no_priority = { 0 };
 static const uint64_t all_cpus[16] = { ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul,
 				       ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul, ~0ul };
@@ -165,7 +168,7 @@ const struct probe probes[] = {
 	CALL("escape", "a network namespace", "", SYS_unshare, CLONE_NEWNET),
 	CALL("escape", "a cgroup namespace", "", SYS_unshare, CLONE_NEWCGROUP),
 	{ "escape", "write to a file that is only readable (Dirty Pipe)", try_dirty_pipe, NOT_SO, "" },
-	/* Landlock refuses it in a session, and new kernels to all (EIO). */
+	/* Landlock refuses it in a session, and new kernels refuse it to all (EIO). */
 	{ "escape", "write to a private copy's file (Dirty COW)", try_dirty_cow, NOT_SO " EACCES EIO", "" },
 	{ "escape", "become root", try_root, "EPERM EINVAL", "" },
 	{ "escape", "raise capabilities", try_capabilities, REFUSED, "" },
@@ -270,7 +273,7 @@ const struct probe probes[] = {
 #if defined(__x86_64__)
 	CALL("calls", "iopl", "", SYS_iopl, 3),
 	CALL("calls", "ioperm", "", SYS_ioperm, 0, 1, 1),
-	/* A kernel without 32-bit programs kills who tries. */
+	/* A kernel without 32-bit support kills a process that tries. */
 	{ "calls", "a 32-bit call", try_foreign_call, REFUSED " SIGSEGV", "" },
 #endif
 	SOCKET("packet socket", "", AF_PACKET, SOCK_RAW, 0),
@@ -290,7 +293,7 @@ const struct probe probes[] = {
 	CALL("pid 1", "sched_setscheduler", "", SYS_sched_setscheduler, 1, SCHED_OTHER, (long)&no_priority),
 	CALL("pid 1", "sched_setaffinity", "", SYS_sched_setaffinity, 1, sizeof(all_cpus), (long)all_cpus),
 	CALL("pid 1", "setpriority", "", SYS_setpriority, PRIO_PROCESS, 1, 0),
-	/* Of a user without processes: nothing to change, and nobody is found behind the filter. */
+	/* Of a user without processes: there is nothing to change, and behind the filter no process is found. */
 	CALL("pid 1", "setpriority of its user", "ESRCH", SYS_setpriority, PRIO_USER, INT32_MAX - 1, 0),
 	CALL("pid 1", "ioprio_set", "", SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1, 0),
 	CALL("pid 1", "ptrace", "", SYS_ptrace, PTRACE_SEIZE, 1, 0, 0),

@@ -10,7 +10,8 @@ void ring_release(struct ring *r)
 	*r = (struct ring){ .max = r->max };
 }
 
-/* Memory follows the output: most calls never fill their ring. Only a ring that never wrapped grows, so start is 0. */
+/* Memory grows with the output: most runs never fill their ring. Only a ring that never wrapped grows, so start is
+ * 0. */
 static void ring_grow(struct ring *r, size_t need)
 {
 	size_t cap = r->cap ? r->cap : MIN(RING_FIRST_CAP, r->max);

@@ -1,5 +1,5 @@
-/* One output stream of a call: the first half of the limit goes on live (the head); what follows stays in the ring that both
- * streams share (kernels/runs/tail.h), and what leaves that is only counted. */
+/* One output stream of a run: the first half of the limit is sent live (the head). The rest goes to the ring that
+ * both streams share (kernels/runs/tail.h); bytes that leave the ring are only counted. */
 #ifndef HUSK_KERNELS_RUNS_CAPTURE_H
 #define HUSK_KERNELS_RUNS_CAPTURE_H
 
@@ -15,9 +15,9 @@ struct ring {
 };
 
 void ring_release(struct ring *r);
-/* Returns how many bytes fell out at the old end. */
+/* Returns the number of bytes dropped at the old end. */
 size_t ring_add(struct ring *r, const void *data, size_t n);
-/* Drops n bytes (of at least as many) at the old end. */
+/* Drops n bytes at the old end; there must be as many. */
 void ring_drop(struct ring *r, size_t n);
 /* Appends the last n bytes (all of them if there are fewer). */
 void ring_copy(const struct ring *r, size_t n, struct buf *out);
@@ -30,13 +30,13 @@ struct capture {
 };
 
 void capture_init(struct capture *c, size_t limit);
-/* Lowers the limit of one that has taken nothing yet. */
+/* Lowers the limit of a stream that is still empty. */
 void capture_limit(struct capture *c, size_t limit);
 /* Counts n bytes. Returns how many of the first bytes belong to the head; the rest belongs to the tail. */
 size_t capture_add(struct capture *c, size_t n);
 /* Starts over. */
 void capture_clear(struct capture *c);
-/* True once bytes arrived that the head could not take. */
+/* True once bytes arrived that did not fit into the head. */
 static inline bool capture_past_head(const struct capture *c)
 {
 	return c->total > c->head_max;

@@ -14,7 +14,7 @@ void keeps_release(struct keeps *all)
 	*all = (struct keeps){ .home = all->home };
 }
 
-/* ~/.husk/runs, made where it is missing; -1 if something else is in its place. */
+/* Opens ~/.husk/runs, created if it is missing; -1 if something else has that name. */
 static int open_folder(const struct keeps *all)
 {
 	static const char *const names[] = { ".husk", "runs" };
@@ -33,7 +33,7 @@ static void name_file(char name[static FILE_NAME_SIZE], uint32_t number)
 	snprintf(name, FILE_NAME_SIZE, "%u.txt", number);
 }
 
-/* Until n more bytes fit; the last file is the one that is being written. */
+/* Removes the oldest files until n more bytes fit; the last file is the one that is being written. */
 static void make_room(struct keeps *all, uint64_t n)
 {
 	AUTO(closep) int dir = -1;
@@ -58,7 +58,7 @@ bool keep_open(struct keep *k, struct keeps *all, uint32_t number)
 	k->cut = true;
 	if (dir < 0)
 		return false;
-	/* Whatever has that name now is not ours. */
+	/* A file of that name is not ours. */
 	(void)unlinkat(dir, name, 0);
 	AUTO(closep) int fd =
 		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -70,7 +70,7 @@ bool keep_open(struct keep *k, struct keeps *all, uint32_t number)
 	return true;
 }
 
-/* NULL once it had to make room. */
+/* NULL once it was removed to make room. */
 static struct kept *entry_of(const struct keep *k)
 {
 	for (size_t i = 0; k->all && i < k->all->n; i++)

@@ -1,6 +1,6 @@
-/* The full text of long runs, in files of the session that its code can search: ~/.husk/runs/N.txt. KEEP_RUN_MAX of each run,
- * KEEP_ALL_MAX of all of them; the oldest go first. The directory is the sandbox's to change: it is entered without following a
- * link, and whatever goes wrong there costs the file and nothing else. */
+/* The full text of long runs, in files of the session that its code can search: ~/.husk/runs/N.txt. The limits are
+ * KEEP_RUN_MAX for each run and KEEP_ALL_MAX for all; the oldest files are removed first. Sandbox code may change
+ * the directory: it is entered without following a link, and a failure there costs only the file. */
 #ifndef HUSK_KERNELS_RUNS_KEEP_H
 #define HUSK_KERNELS_RUNS_KEEP_H
 
@@ -16,26 +16,26 @@ struct keeps {
 	} * files; /* oldest first */
 	size_t n;
 	uint64_t bytes;
-	const char *home; /* NULL = the sandbox's */
+	const char *home; /* NULL = the sandbox user's */
 };
 
-/* The file of one run. `{ .fd = -1 }` is none. */
+/* The file of one run. `{ .fd = -1 }` means none. */
 struct keep {
 	struct keeps *all;
 	uint32_t number;
 	int fd;
 	uint64_t bytes;
-	bool cut; /* not all of it is there */
+	bool cut; /* the file is incomplete */
 };
 
 void keeps_release(struct keeps *all);
-/* False if there can be no file; the run is then never asked again. */
+/* False if there can be no file; then it is not tried again for this run. */
 bool keep_open(struct keep *k, struct keeps *all, uint32_t number);
 /* Writes what still fits. */
 void keep_write(struct keep *k, const void *data, size_t n);
 /* Idempotent. */
 void keep_close(struct keep *k);
-/* True if there is a file of it, however much of it. */
+/* True if there is a file of this run, complete or not. */
 bool keep_is_there(const struct keep *k);
 
 #endif

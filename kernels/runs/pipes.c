@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
-/* A turn of the loop takes no more than this from each pipe, so that a flood does not starve the rest. */
+/* One turn of the loop reads at most this much from each pipe, so that a flood does not starve other work. */
 #define READ_BYTES (64u << 10)
 
 static void take_in(struct pipe_end *e, const void *data, size_t n)

@@ -1,6 +1,6 @@
-/* A pair of pipes for stdout and stderr that PID 1 reads for as long as it lives: one pair for kernels, one for shell
- * commands. Processes that outlive their call keep writing without harm; what they write between calls is kept (the
- * last few KiB) and stands at the start of the next call's output. */
+/* A pair of pipes for stdout and stderr that PID 1 always reads: one pair for kernels, one for shell commands.
+ * Processes that outlive their run may keep writing. Output between runs is kept (the last few KiB) and put at the
+ * start of the next run's output. */
 #ifndef HUSK_KERNELS_RUNS_PIPES_H
 #define HUSK_KERNELS_RUNS_PIPES_H
 
@@ -19,21 +19,21 @@ struct pipes {
 		struct ring late;
 	} ends[RUN_STREAMS];
 	uint64_t late_dropped;
-	struct run *run; /* whose output it is now, or NULL */
+	struct run *run; /* the run that gets the output now, or NULL */
 };
 
 /* 0 or -errno. */
 int pipes_open(struct pipes *p, struct poller *poller);
-/* A descriptor for a child to write to; the caller closes it. Each call opens the pipe anew, so that O_NONBLOCK set by
- * one program is not seen by the next. -errno on failure. */
+/* A descriptor for a child to write to; the caller closes it. Each call opens the pipe anew, so that O_NONBLOCK
+ * set by one program does not affect the next. -errno on failure. */
 int pipes_writer(struct pipes *p, enum run_stream stream);
-/* Reads what the pipes hold at this moment, and no more. */
+/* Reads what the pipes hold now, and no more. */
 void pipes_drain(struct pipes *p);
-/* From now on output belongs to the call, after what came in between. */
+/* From now on output belongs to the run, after the output since the last run. */
 void pipes_begin(struct pipes *p, struct run *run);
-/* A call gets what was written while none ran; these pipes stay without one. */
+/* Gives a run the output that was written while none ran; the run is not attached to these pipes. */
 void pipes_hand_over(struct pipes *p, struct run *run);
-/* Reads what the pipes hold, then detaches the call. */
+/* Reads what the pipes hold, then detaches the run. */
 void pipes_end(struct pipes *p);
 
 #endif

@@ -74,7 +74,7 @@ static const char *take_cwd(struct run *c, const json_t *cwd)
 	return NULL;
 }
 
-/* Of a terminal; what is out of range is brought into it. */
+/* Size of a terminal, clamped to the valid range. */
 static uint16_t size_of(const json_t *value, json_int_t standard, json_int_t max)
 {
 	json_int_t n = json_is_integer(value) ? json_integer_value(value) : standard;
@@ -103,7 +103,7 @@ static const char *take_install(struct run *c, const json_t *payload)
 	return take_relays(c, json_object_get(payload, "relays"));
 }
 
-/* NULL, or why the call cannot run. */
+/* NULL, or why the run is rejected. */
 static const char *take_fields(struct run *c, const json_t *payload)
 {
 	const json_t *timeout = json_object_get(payload, "timeout_ms");

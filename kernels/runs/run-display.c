@@ -1,8 +1,8 @@
-/* Displays and results of a call: how many there may be, which give way, and what updates replace. */
+/* Displays and results of a run: how many there may be, which ones are dropped, and what updates replace. */
 #include "base/alloc.h"
 #include "kernels/runs/run-private.h"
 
-/* Longer ids are not remembered: each update is a display of its own. */
+/* Longer ids are not remembered: each update is a separate display. */
 #define DISPLAY_ID_MAX 256
 #define PICTURE_MIN 200
 
@@ -18,7 +18,7 @@ static bool take_display(struct run *c, size_t n)
 	return true;
 }
 
-/* A picture is no text, however long. */
+/* The size of a picture does not count as text. */
 static bool is_picture(const void *json, size_t n)
 {
 	return n > PICTURE_MIN && memmem(json, n, "\"image/", 7);
@@ -33,7 +33,7 @@ static void add_structured(struct run *c, enum frame_type type, const void *json
 	run_log(c, type, json, n);
 }
 
-/* Takes a frame out of the log, unless the sender is in the middle of it. */
+/* Removes a frame from the log, unless it is partly sent. */
 static void drop_frame(struct run *c, const struct run_update *u)
 {
 	size_t at = u->at, size = u->size;
@@ -48,7 +48,7 @@ static void drop_frame(struct run *c, const struct run_update *u)
 	if (c->last_frame >= at + size)
 		c->last_frame -= size;
 	else if (c->last_frame == at)
-		c->last_frame = c->log.len; /* none to extend */
+		c->last_frame = c->log.len; /* no frame to extend */
 	for (size_t i = 0; i < c->n_updates; i++)
 		if (c->updates[i].at > at)
 			c->updates[i].at -= size;
@@ -58,7 +58,7 @@ static void drop_frame(struct run *c, const struct run_update *u)
 	c->displays--;
 }
 
-/* The oldest picture that is not on its way just now. */
+/* The oldest picture that is not being sent now. */
 static bool find_picture(const struct run *c, struct run_update *ret)
 {
 	for (size_t at = 0, size; at < c->log.len; at += size) {
@@ -73,7 +73,7 @@ static bool find_picture(const struct run *c, struct run_update *ret)
 	return false;
 }
 
-/* Of too many pictures the last are kept. True if there is room now for one of n bytes. */
+/* If there are too many pictures, the last ones are kept. True if there is room for one of n bytes now. */
 static bool replace_pictures(struct run *c, size_t n)
 {
 	struct run_update oldest;

@@ -82,7 +82,7 @@ void runs_ack(struct runs *runs, uint32_t number)
 	if (!c || c->state != RUN_ENDED)
 		return;
 	if (c->sent < c->claimed)
-		c->acked = true; /* the frame that is half sent must go out whole */
+		c->acked = true; /* a frame that is partly sent must be completed */
 	else
 		run_free(c);
 }
@@ -99,7 +99,7 @@ void runs_rewind(struct runs *runs)
 	}
 }
 
-/* What the logs hold and the running runs may still add to theirs. */
+/* Bytes in the logs, and bytes that unfinished runs may still add. */
 static size_t output_bytes(const struct runs *runs)
 {
 	size_t sum = 0;
@@ -136,7 +136,7 @@ void run_log(struct run *c, uint8_t type, const void *payload, size_t n)
 		c->last_frame = at;
 }
 
-/* Output comes in small pieces. As long as the last frame has not begun to go out, it takes them in. */
+/* Output comes in small pieces. They are added to the last frame until the sender has started on it. */
 static bool extend_last(struct run *c, uint8_t type, const void *data, size_t n)
 {
 	if (c->last_frame + FRAME_HEADER_SIZE > c->log.len || c->last_frame < c->claimed)
@@ -169,7 +169,7 @@ void run_keep_structured(struct run *c, const void *json, size_t n)
 	keep_plain(c, message);
 }
 
-/* What came before the run turned out to be long is still in the log. */
+/* Text from before the run turned out to be long is still in the log. */
 static void keep_log(struct run *c)
 {
 	for (size_t at = 0; at < c->log.len; at += frame_size(c->log.data + at)) {
@@ -182,7 +182,7 @@ static void keep_log(struct run *c)
 	}
 }
 
-/* True if what is about to be logged has to be written to the file. */
+/* True if text that is about to be logged must be written to the file. */
 bool run_keeps_on(struct run *c, size_t n)
 {
 	c->text_bytes += n;
@@ -211,8 +211,8 @@ static size_t display_bytes_before(const struct run *c, size_t n)
 
 static const char clear_message[] = "{\"data\":{},\"clear\":true}";
 
-/* What the sender is in the middle of goes out whole, and what a mark has told of stays; everything else of the log was sent in
- * vain, or need not be sent. */
+/* A frame that is partly sent is completed, and frames before a reported mark stay. The rest of the log is
+ * obsolete. */
 void run_clear_now(struct run *c)
 {
 	size_t keep = MAX(c->mark_end, c->sent < c->claimed ? c->claimed : 0);
@@ -260,7 +260,7 @@ void run_output(struct run *c, enum run_stream stream, const void *data, size_t 
 	tail_add(&c->tail, (uint8_t)stream, (const uint8_t *)data + head, n - head);
 }
 
-/* OOM kills in the container since the call started. */
+/* OOM kills in the container since the run started. */
 static uint64_t run_oom_kills(const struct run *c)
 {
 	uint64_t now = c->runs->limits ? limits_oom_kills(c->runs->limits) : LIMIT_UNKNOWN;
@@ -271,10 +271,10 @@ static uint64_t run_oom_kills(const struct run *c)
 
 struct tail_log {
 	struct run *run;
-	size_t skip[RUN_STREAMS]; /* what a stream has in the ring beyond its own limit */
+	size_t skip[RUN_STREAMS]; /* bytes of a stream in the ring beyond the stream's limit */
 };
 
-/* A frame without content is the place of something that was sent before. */
+/* A frame without content marks the place of something that was sent before. */
 static void log_run(void *ctx, uint8_t tag, const void *data, size_t n)
 {
 	struct tail_log *log = ctx;
@@ -305,7 +305,7 @@ static void set_number(json_t *o, const char *name, uint64_t value)
 		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
 
-/* Reading memory.stat makes the kernel sum up its counters: only for a call whose reader may need it. */
+/* Reading memory.stat makes the kernel sum up its counters: only done for a run whose reader may need it. */
 static void set_memory(json_t *o, const struct limits *l, bool oom)
 {
 	if (!l)
@@ -340,7 +340,7 @@ void run_end(struct run *c, const struct run_ending *e)
 				     (json_int_t)(ran ? clock_now_ms() - c->started_ms : 0), "stdout_bytes",
 				     (json_int_t)c->streams[RUN_STDOUT].total, "stderr_bytes",
 				     (json_int_t)c->streams[RUN_STDERR].total, "kernel", e->kernel, "detail", detail);
-	if (!end) /* a detail that is no text would take the END with it */
+	if (!end) /* a detail that is not valid text would lose the whole END */
 		end = json_pack("{s:s}", "ending", e->ending);
 	(void)json_object_set_new(end, "cause", json_string(e->cause)); /* NULL sets nothing */
 	(void)json_object_set(end, "lost", e->lost);
@@ -374,7 +374,7 @@ void run_end(struct run *c, const struct run_ending *e)
 	c->state = RUN_ENDED;
 }
 
-/* The next piece begins like a new call. */
+/* The next piece begins like a new run. */
 static void begin_piece(struct run *c)
 {
 	for (int i = 0; i < RUN_STREAMS; i++)
@@ -409,10 +409,10 @@ void run_mark(struct run *c)
 void run_told(struct run *c, uint32_t mark)
 {
 	size_t n = c->mark_end;
-	/* A frame that is half sent must go out whole; then the next mark takes this one with it. */
+	/* A frame that is partly sent must be completed; then the next mark removes this one too. */
 	if (mark != c->marks || !n || c->sent < n)
 		return;
-	/* The file of a long run is to be whole, and the log is about to forget. */
+	/* The file of a long run must be complete, and the log is about to be dropped. */
 	if (c->keep_over && c->keep.fd < 0 && !c->keep.cut && keep_open(&c->keep, &c->runs->keeps, c->number))
 		keep_log(c);
 	size_t displays = display_bytes_before(c, n);
@@ -440,7 +440,7 @@ bool run_progress(struct run *c, uint64_t now_ms, json_t **ret)
 	AUTO(buf_release) struct buf raw = { 0 };
 	AUTO(buf_release) struct buf clean = { 0 };
 	ring_copy(&c->tail.bytes, PROGRESS_TAIL_MAX, &raw);
-	const char *tail = buf_str(&raw); /* never NULL, also if the limit keeps nothing */
+	const char *tail = buf_str(&raw); /* never NULL, even if the limit keeps nothing */
 	size_t skip = utf8_partial_start(tail, raw.len);
 	size_t left = raw.len - skip;
 	utf8_clean(&clean, tail + skip, left - utf8_partial_end(tail + skip, left));

@@ -1,6 +1,6 @@
-/* A run: a cell, a shell command or an install that the manager has asked for. It keeps everything that the
- * manager must see as a log of ready-made frames, until the manager acknowledges the END: the log is at once the send queue and
- * the replay after a broken stream, so a stalled manager costs no memory beyond it.
+/* A run: a cell, a shell command or an install that the manager has requested. It keeps everything that the manager
+ * must see as a log of complete frames until the manager acknowledges the END. The log is both the send queue and the
+ * replay after a broken stream, so a stalled manager costs no further memory.
  *
  * The kernel or terminal that executes a run borrows it; the list owns it. */
 #ifndef HUSK_KERNELS_RUNS_RUN_H
@@ -15,10 +15,10 @@
 #include "kernels/runs/tail.h"
 #include "kernels/system/limits.h"
 
-/* Displays of all calls together that wait for an ACK; past it further ones are counted and dropped. */
+/* Displays of all runs that wait for an ACK; further ones are counted and dropped. */
 #define RUNS_DISPLAY_BYTES_MAX (64u << 20)
-/* What all runs together may keep for an ACK in output. Past it each further one is cut to RUN_OUTPUT_MIN a stream: PID 1
- * lives in the sandbox's memory, and must not become the largest process in it. */
+/* Output bytes that all runs together may keep for an ACK. Beyond this each further run is cut to RUN_OUTPUT_MIN
+ * per stream: PID 1 shares the sandbox's memory, and must not become the largest process in it. */
 #define RUNS_OUTPUT_BYTES_MAX (64u << 20)
 #define RUN_OUTPUT_MIN (16u << 10)
 #define PROGRESS_INTERVAL_MS 500
@@ -29,7 +29,7 @@ enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_ENDED };
 enum run_stream { RUN_STDOUT, RUN_STDERR, RUN_STREAMS };
 
 struct runs {
-	struct list list; /* by number, which only rises */
+	struct list list; /* by number, which only increases */
 	size_t count;
 	uint32_t last_number;
 	size_t display_bytes;
@@ -43,13 +43,13 @@ struct run_update {
 	size_t at, size; /* of its frame in the log */
 };
 
-/* What a run that may ask somebody is asking now. */
+/* The current prompt of an interactive run. */
 struct run_prompt {
-	bool asked;	/* it waits for an answer */
-	bool password;	/* which is not to be shown */
-	char *prompt;	/* NULL = what it has written says it */
-	json_int_t id;	/* the kernel's own; 0 for a command */
-	uint32_t taken; /* the number of the last INPUT that came */
+	bool asked;	/* the run waits for an answer */
+	bool password;	/* the answer must not be shown */
+	char *prompt;	/* NULL = the prompt is in the output */
+	json_int_t id;	/* the kernel's number of the prompt; 0 for a command */
+	uint32_t taken; /* number of the last INPUT */
 };
 
 struct run {
@@ -58,16 +58,16 @@ struct run {
 	uint32_t number;
 	enum run_kind kind;
 	enum run_state state;
-	char *text; /* code, command, or the packages as JSON; NULL once the call has ended */
+	char *text; /* code, command, or the packages as JSON; NULL once the run has ended */
 	size_t text_len;
-	bool restart;			  /* of a cell: on a new kernel */
-	bool first;			  /* runs before what is queued, as a restart does */
-	struct strv env;		  /* beside that of its process; gone once it has ended */
-	char *cwd;			  /* of a command: where it starts; NULL = where the last one ended */
-	bool interactive;		  /* it may ask for input */
-	uint16_t rows, cols;		  /* of a command that may: its terminal */
-	uint64_t size_limit;		  /* of an install: bytes that it may leave; 0 = any */
-	uint16_t relays[RELAY_PORTS_MAX]; /* of an install: local ports on which its indexes are */
+	bool restart;			  /* of a cell: starts on a new kernel */
+	bool first;			  /* goes before the queue, as a restart does */
+	struct strv env;		  /* in addition to the process's own; freed at the end */
+	char *cwd;			  /* of a command: its directory; NULL = that of the last command */
+	bool interactive;		  /* it may prompt for input */
+	uint16_t rows, cols;		  /* of an interactive command: size of its terminal */
+	uint64_t size_limit;		  /* of an install: maximum size in bytes; 0 = any */
+	uint16_t relays[RELAY_PORTS_MAX]; /* of an install: local ports of its indexes */
 	size_t n_relays;
 	uint64_t timeout_ms;
 	uint64_t started_ms;
@@ -75,31 +75,31 @@ struct run {
 
 	struct capture streams[RUN_STREAMS];
 	struct tail tail;
-	uint64_t keep_over; /* bytes of text past which all of it is kept in a file too; 0 = never */
+	uint64_t keep_over; /* bytes of text beyond which all of it is also kept in a file; 0 = never */
 	uint64_t text_bytes;
 	struct keep keep;
-	bool clears; /* with the next output, what there is goes */
+	bool clears; /* the next output replaces the output so far */
 	struct run_update updates[CALL_DISPLAYS_MAX];
 	size_t n_updates;
-	uint64_t late_dropped; /* output since the last call that was not kept */
+	uint64_t late_dropped; /* dropped output between the last run and this one */
 	unsigned displays;
 	unsigned displays_dropped;
 	size_t display_bytes;
 
 	struct buf log;	   /* whole frames */
-	size_t last_frame; /* where the last one starts */
-	size_t sent;	   /* bytes that the present controller has got */
-	size_t claimed;	   /* whole frames that the sender has begun to send; sent <= claimed */
+	size_t last_frame; /* start of the last one */
+	size_t sent;	   /* bytes that the current controller has received */
+	size_t claimed;	   /* bytes of whole frames that the sender has started on; sent <= claimed */
 	bool asks;	   /* a PROMPT frame is due */
 	bool replay;	   /* a CALL frame must come before the log */
 	bool acked;	   /* freed by the sender once claimed bytes are sent */
 
-	uint32_t marks;	 /* made so far */
-	uint32_t told;	 /* the highest that the manager has told of: the log begins behind it */
-	size_t mark_end; /* where in the log the last one ends */
-	bool aside;	 /* nobody waits for it: others need not wait for it either, if there is room */
+	uint32_t marks;	 /* number of marks so far */
+	uint32_t told;	 /* the highest mark that the manager has reported: the log begins after it */
+	size_t mark_end; /* end of the last mark in the log */
+	bool aside;	 /* no client waits for it, so others need not wait for it if there is a free slot */
 	bool beside;	 /* it has left the queue */
-	uint32_t behind; /* the call that it had to wait for, if any */
+	uint32_t behind; /* the run that it had to wait for, if any */
 
 	struct run_prompt prompt;
 
@@ -107,7 +107,7 @@ struct run {
 	uint64_t progress_bytes;
 };
 
-/* How a call ended. Strings are borrowed. */
+/* How a run ended. Strings are borrowed. */
 struct run_ending {
 	const char *ending;
 	bool has_exit_code;
@@ -115,45 +115,47 @@ struct run_ending {
 	int signo;	    /* 0 = none */
 	const char *kernel; /* NULL = not about a kernel */
 	const char *detail; /* NULL = nothing to add */
-	const char *cause;  /* in one word, for the manager to decide by; NULL = none */
-	json_t *lost;	    /* variables that went with a kernel; borrowed, NULL = none are known of */
+	const char *cause;  /* one word that the manager can act on; NULL = none */
+	json_t *lost;	    /* variables that were lost with a kernel; borrowed, NULL = none known */
 };
 
 void runs_init(struct runs *c, const struct limits *limits);
 void runs_release(struct runs *c);
 struct run *runs_find(struct runs *c, uint32_t number);
-/* The first queued call of a kind, or NULL. */
+/* The first queued run of a kind, or NULL. */
 struct run *runs_next(struct runs *c, enum run_kind kind);
-/* What the log holds up to this mark is told, and dropped; any other mark than the last is left alone. */
+/* Drops the log up to this mark, which has been reported; any mark but the last is ignored. */
 void run_told(struct run *c, uint32_t mark);
-/* Forgets an ended call; unknown numbers and calls that have not ended are left alone. */
+/* Frees an ended run; ignores unknown numbers and runs that have not ended. */
 void runs_ack(struct runs *c, uint32_t number);
 /* A new controller starts at the beginning of every log. */
 void runs_rewind(struct runs *c);
 
 void run_start(struct run *c);
-/* Everything that there is so far goes into the log, with a MARK behind it. */
+/* Puts all output so far into the log, followed by a MARK. */
 void run_mark(struct run *c);
-/* It waits for an answer from now on, and the manager hears of it. `prompt` (valid UTF-8, n bytes) may be NULL. */
+/* The run waits for an answer from now on, and the manager is notified. `prompt` (valid UTF-8, n bytes) may be
+ * NULL. */
 void run_prompt_start(struct run *c, const char *prompt, size_t n, bool password, json_int_t id);
-/* It no longer does. */
+/* The run no longer waits. */
 void run_prompt_end(struct run *c);
-/* How it stands, for a CALL or a MARK: its state, and of a run that may ask what it asks. */
+/* State for a CALL or a MARK: the state of the run and, if it is interactive, its prompt. */
 void run_add_state(const struct run *c, json_t *to);
 void run_output(struct run *c, enum run_stream stream, const void *data, size_t n);
-/* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results past a bound are counted. */
+/* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results beyond a limit are only
+ * counted. */
 void run_structured(struct run *c, enum frame_type type, const void *json, size_t n);
-/* A DISPLAY frame. An update takes the place of the one before it of the same display. */
+/* A DISPLAY frame. An update replaces the previous one of the same display. */
 void run_display(struct run *c, const void *json, size_t n, const char *display_id, bool update);
-/* What there is (output, displays) counts no longer: now, or with the next output. */
+/* Drops the output and displays so far: now, or with the next output. */
 void run_clear(struct run *c, bool wait);
-/* Exactly once. Appends tails and END. */
+/* Call exactly once. Appends tails and END. */
 void run_end(struct run *c, const struct run_ending *e);
 struct run *run_free(struct run *c);
-/* Makes the ring for what comes after the heads as large as the limits allow. */
+/* Makes the ring for output after the heads as large as the limits allow. */
 void run_size_tail(struct run *c);
 
-/* True if a PROGRESS frame is due; fills its payload (a new reference) and notes the time. */
+/* True if a PROGRESS frame is due; fills its payload (a new reference) and records the time. */
 bool run_progress(struct run *c, uint64_t now_ms, json_t **ret);
 const char *run_kind_name(enum run_kind kind);
 

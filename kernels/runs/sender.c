@@ -5,8 +5,8 @@
 
 #include "kernels/system/frames.h"
 
-/* Whole frames are claimed up to about this much at once: PONG and the like never wait for more than that or for one
- * big frame. */
+/* Whole frames are claimed up to about this many bytes at once: PONG and the like never wait for more than that or
+ * for one big frame. */
 #define CLAIM_BYTES (64u << 10)
 
 void sender_init(struct sender *s, struct runs *runs)
@@ -60,7 +60,7 @@ int sender_attached(struct sender *s)
 	return take_fd(s->refused);
 }
 
-/* Its frame goes too. What was queued behind it stays. */
+/* Its frame is dropped too. Frames queued after it stay. */
 static void refuse_queued_fd(struct sender *s)
 {
 	size_t end = s->queued_fd_at + FRAME_HEADER_SIZE;
@@ -113,7 +113,7 @@ static void announce(struct sender *s, struct run *c)
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
 }
 
-/* It need not be kept: after a broken stream the CALL says the same. */
+/* It need not be kept: after a broken stream the CALL frame says the same. */
 static void ask(struct sender *s, struct run *c)
 {
 	json_auto_t *payload = json_object();
@@ -122,7 +122,7 @@ static void ask(struct sender *s, struct run *c)
 	(void)frame_append_json(&s->queue, FRAME_PROMPT, c->number, payload);
 }
 
-/* 1 if all n bytes went out, 0 if not, -errno. */
+/* 1 if all n bytes were sent, 0 if not, -errno. */
 static int push(int fd, const uint8_t *data, size_t *sent, size_t end)
 {
 	while (*sent < end) {
@@ -136,7 +136,7 @@ static int push(int fd, const uint8_t *data, size_t *sent, size_t end)
 	return 1;
 }
 
-/* The descriptor, with the rest of the queue. What push() says. */
+/* Sends the descriptor with the rest of the queue. Returns the same as push(). */
 static int push_queued_fd(struct sender *s, int fd)
 {
 	union {
@@ -158,7 +158,7 @@ static int push_queued_fd(struct sender *s, int fd)
 	}
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	/* It has gone with the first of these bytes. */
+	/* The descriptor was sent with the first of these bytes. */
 	closep(&s->queued_fd);
 	s->queue_sent += (size_t)n;
 	return 1;

@@ -1,5 +1,5 @@
-/* What goes to the controller: a small queue of frames about the session, and the logs of the calls. Frames of calls
- * are sent straight from their logs, so what waits for a slow controller is stored once and is bounded. */
+/* Sends to the controller: a small queue of frames about the session, and the logs of the runs. Frames of runs are
+ * sent directly from their logs, so data that waits for a slow controller is stored once and is bounded. */
 #ifndef HUSK_KERNELS_RUNS_SENDER_H
 #define HUSK_KERNELS_RUNS_SENDER_H
 
@@ -8,39 +8,40 @@
 #include "base/buf.h"
 #include "kernels/runs/run.h"
 
-/* Past this the controller is no longer read from, and events about the session are dropped. */
+/* Beyond this the controller is no longer read from, and events about the session are dropped. */
 #define SENDER_QUEUE_MAX (64u << 10)
 
 struct sender {
 	struct runs *runs;
 	struct buf queue;
 	size_t queue_sent;
-	struct run *current; /* has claimed frames, not all of them sent yet */
-	int queued_fd;	     /* a descriptor that goes with the byte of the queue at `queued_fd_at`; -1 = none */
+	struct run *current; /* has claimed frames that are not all sent yet */
+	int queued_fd;	     /* a descriptor that is sent with the byte of the queue at `queued_fd_at`; -1 = none */
 	size_t queued_fd_at;
-	int refused; /* one that could not go; -1 = none */
+	int refused; /* a descriptor that could not be sent; -1 = none */
 };
 
 void sender_init(struct sender *s, struct runs *runs);
 void sender_release(struct sender *s);
-/* For a new controller: an empty queue, every call from its beginning. */
+/* For a new controller: empties the queue and restarts every run's log. */
 void sender_reset(struct sender *s);
 
-/* Queue a frame. Answers to a controller are bounded by how much of it is read while sender_full() is false; whoever
- * sends without being asked checks that first. */
+/* Queues a frame. Answers are bounded, since the controller is only read while sender_full() is false; check it
+ * before sending anything else. */
 int sender_raw(struct sender *s, uint8_t type, uint32_t call, const void *payload, size_t n);
 int sender_json(struct sender *s, uint8_t type, uint32_t call, const json_t *payload);
-/* Has a descriptor go with the last frame of the queue, an empty one. One at a time; takes it. */
+/* Sends a descriptor with the last frame of the queue, which must be empty. One at a time; takes it. */
 void sender_attach(struct sender *s, int fd);
-/* Once nothing is pending: -1 if it has gone. Else the descriptor, which is the caller's again: the system would not take it, since too
- * many of this user's are on their way, and its frame was not sent. */
+/* Once nothing is pending: -1 if the descriptor was sent. Else returns the descriptor to the caller: too many of
+ * this user's descriptors are in transit, and its frame was not sent. */
 int sender_attached(struct sender *s);
 /* Queues PROGRESS frames that are due, if the controller keeps up. */
 void sender_progress(struct sender *s, uint64_t now_ms);
-/* True if the controller should not be asked for more before it has read. */
+/* True if nothing more should be read from the controller before it has read its answers. */
 bool sender_full(const struct sender *s);
 bool sender_pending(const struct sender *s);
-/* Writes what the socket takes: 0 if all is out, 1 if it must wait for POLLOUT, -errno if the stream is broken. */
+/* Writes what the socket accepts: 0 if everything is sent, 1 if it must wait for POLLOUT, -errno if the stream is
+ * broken. */
 int sender_flush(struct sender *s, int fd);
 
 #endif

@@ -25,7 +25,7 @@ static void drop_oldest(struct tail *t)
 	t->n_runs--;
 }
 
-/* So many bytes have left the ring at its old end. */
+/* This many bytes have left the ring at its old end. */
 static void forget(struct tail *t, size_t bytes)
 {
 	while (t->n_runs && bytes) {
@@ -60,7 +60,8 @@ void tail_add(struct tail *t, uint8_t stream, const void *data, size_t n)
 	if (!n)
 		return;
 	t->begun = true;
-	/* What leaves the ring may be part of what is added: all of it is counted in, then what left is counted out. */
+	/* Bytes that leave the ring may be among those that are added: first all are counted in, then those that
+	 * left are counted out. */
 	struct tail_run *last = newest(t);
 	if (last && last->tag == stream)
 		last->n += (uint32_t)n;

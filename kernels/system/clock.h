@@ -18,7 +18,7 @@ static inline uint64_t clock_now_ms(void)
 	return clock_read_ms(CLOCK_MONOTONIC);
 }
 
-/* Advances while the machine is suspended: the hard lifetime, and the gaps by which PID 1 knows that it slept. */
+/* Advances while the machine is suspended: the hard lifetime, and the gaps that show that PID 1 did not run. */
 static inline uint64_t clock_boot_ms(void)
 {
 	return clock_read_ms(CLOCK_BOOTTIME);

@@ -23,7 +23,7 @@ int creds_send(int fd)
 	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
 }
 
-/* Nobody has a reason to send us any. */
+/* No client has a reason to send descriptors. */
 static void close_descriptors(const struct cmsghdr *c)
 {
 	for (size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {

@@ -5,15 +5,15 @@
 #include "kernels/entry.h"
 
 #define SMALL_PAYLOAD_MAX 4096
-/* A path, each of its bytes escaped. */
+/* A path with every byte escaped. */
 #define FILE_CALL_PAYLOAD_MAX 32768
-/* An environment, each of its bytes escaped, and the rest. */
+/* An environment with every byte escaped, and the rest. */
 #define CLAIM_PAYLOAD_MAX (6 * CLAIM_ENV_MAX + SMALL_PAYLOAD_MAX)
 /* Likewise. */
 #define INPUT_PAYLOAD_MAX (6 * INPUT_BYTES_MAX + SMALL_PAYLOAD_MAX)
 #define QUERY_PAYLOAD_MAX (6 * QUERY_CODE_MAX + SMALL_PAYLOAD_MAX)
 
-/* What a controller may send. No payload_max is 0: a type that is not here is refused. */
+/* Types that a controller may send. No payload_max is 0: a type that is not here is rejected. */
 static const uint32_t payload_max[] = {
 	[FRAME_HELLO] = SMALL_PAYLOAD_MAX,
 	[FRAME_PING] = PING_PAYLOAD_MAX,

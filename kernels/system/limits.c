@@ -4,11 +4,11 @@
 
 #include "base/parse.h"
 
-/* memory.stat, the longest of them, stays well below. */
+/* memory.stat, the longest of these files, is well below this. */
 #define FILE_MAX 8192
 /* cgroup v1 writes "no limit" as the largest multiple of a page. */
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
-/* A kernel needs a few threads to come up; a small limit has less to spare. */
+/* A kernel needs a few threads to start; a small limit leaves fewer free. */
 #define PIDS_SPARE 8
 #define PIDS_SPARE_SHARE 16
 
@@ -48,7 +48,7 @@ static bool read_text(int fd, char text[FILE_MAX])
 	return true;
 }
 
-/* The whole file is one number ("max" and nonsense are unknown). */
+/* The whole file is one number; "max" and invalid text mean unknown. */
 static uint64_t read_number(int fd)
 {
 	char text[FILE_MAX];

@@ -2,7 +2,7 @@
 
 #include "kernels/system/clock.h"
 
-/* More than PID 1 ever has open: signals, two doors with their queues, a controller, a link, four pipes. */
+/* More than PID 1 ever has open: signals, two listeners with their clients, a controller, a link, four pipes. */
 #define WATCHES_MAX 64
 
 void poller_init(struct poller *p)
@@ -106,7 +106,7 @@ void poller_turn(struct poller *p, uint64_t wait_ms)
 			p->on_ready(p, w);
 		w->fn(w, w->revents);
 	}
-	/* The clock is read once: whatever a callback starts now is due later than this and waits for the next turn. */
+	/* The clock is read once: a timeout that a callback starts now is due later and waits for the next turn. */
 	uint64_t now = clock_now_ms();
 	for (struct timeout *t; (t = earliest(p)) && t->due_ms <= now;) {
 		timeout_stop(t);

@@ -1,5 +1,6 @@
-/* PID 1's loop: poll() over watches, and timeouts. Both are embedded in their owners and found by container_of. A turn
- * records what is ready first and calls back later, so a callback may stop or free any watch or timeout, its own too. */
+/* PID 1's loop: poll() over watches, and timeouts. Both are embedded in their owners and found by container_of. A
+ * turn records first what is ready and calls back later, so a callback may stop or free any watch or timeout,
+ * including its own. */
 #ifndef HUSK_KERNELS_SYSTEM_POLLER_H
 #define HUSK_KERNELS_SYSTEM_POLLER_H
 
@@ -33,17 +34,17 @@ struct timeout {
 
 void poller_init(struct poller *p);
 
-/* The descriptor stays the caller's, who stops the watch before closing it. */
+/* The caller keeps the descriptor and stops the watch before closing it. */
 void watch_start(struct poller *p, struct watch *w, int fd, short events, void (*fn)(struct watch *w, short revents));
 /* Idempotent, also on a zeroed watch. */
 void watch_stop(struct watch *w);
 
-/* Once, after ms (at least one). Starting a running timeout moves it. */
+/* Fires once, after ms (at least one). Starting a running timeout moves it. */
 void timeout_start(struct poller *p, struct timeout *t, uint64_t ms, void (*fn)(struct timeout *t));
 /* Idempotent, also on a zeroed timeout. */
 void timeout_stop(struct timeout *t);
 bool timeout_active(const struct timeout *t);
-/* How many are running. */
+/* The number of running timeouts. */
 size_t poller_timeouts(const struct poller *p);
 
 /* Waits until something is ready or due, at most wait_ms, then calls back. */

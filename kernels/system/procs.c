@@ -9,15 +9,15 @@
 #include "base/proc.h"
 #include "kernels/system/clock.h"
 
-/* A fork bomb that makes a group of its own for each process can outrun a scan; kill(-1) is for those. */
+/* A fork bomb that creates a process group for each process can outrun a scan; kill(-1) is for those. */
 #define KILL_ROUNDS 10
-/* A killed process is still listed until the kernel has taken it down, which on a busy machine outlasts many scans. */
+/* A killed process is listed until the kernel has removed it, which on a busy machine outlasts many scans. */
 #define DEATH_WAIT_MS 200
-/* An install has time. */
+/* An install can wait. */
 #define END_WAIT_MS 2000
-/* How many a sentence names. */
+/* Maximum number of names in a sentence. */
 #define NAMED_MAX 8
-/* Linux has 15 characters for a name, and escapes some. */
+/* A name has at most 15 characters in Linux, some of them escaped. */
 #define NAME_SIZE 64
 
 struct matching {
@@ -47,7 +47,8 @@ unsigned procs_count_session(pid_t sid)
 	return each_of_session(sid, 0);
 }
 
-/* The name is at the start of /proc/PID/status, where a line break in it is escaped. False if it is not a process of our user. */
+/* Reads the name at the start of /proc/PID/status, where a line break in it is escaped. False if the process
+ * belongs to another user. */
 static bool read_name(pid_t pid, char ret[static NAME_SIZE])
 {
 	char path[64], text[1024];
