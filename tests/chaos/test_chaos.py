@@ -10,7 +10,7 @@ KILLS, SECONDS = (1000, 7200) if harness.LONG else (10**6, 20)
 pytestmark = pytest.mark.timeout(SECONDS + 600)
 
 
-def test_nothing_leaks_vanishes_or_runs_twice(tmp_path):
+def test_faults_cause_no_leak_loss_or_repeated_run(tmp_path):
     seed = random.SystemRandom().randrange(10**9)
     path = harness.build_dir() / "chaos.log" if harness.LONG else tmp_path / "log"
     with open(path, "w+", encoding="utf-8") as log:

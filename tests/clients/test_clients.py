@@ -100,7 +100,7 @@ def test_sdk_runs_outlive_their_call(report):
     assert "⟦running⟧" in texts(report["runs"]["begun"])
 
 
-def test_sdk_answers_what_asks(report):
+def test_sdk_answers_prompts(report):
     asked = report["asking"]
     assert (fields(asked["cell"])["ending"], fields(asked["cell"])["prompt"]) == ("waiting", "Name? ")
     assert "⟦waiting for input⟧" in texts(asked["cell"]) and fields(asked["greeted"])["stdout"] == "hi Bob\n"
@@ -116,7 +116,7 @@ def test_sdk_cancels(report, how):
     assert found["shell"]["ms"] + found["cell"]["ms"] < AT_ONCE_MS
 
 
-def test_sdk_hears_nothing_of_cancelled_calls(report):
+def test_sdk_gets_no_answer_to_cancelled_calls(report):
     cancelled, tokens = set(), {}
     for entry in report["wire"]:
         message = entry["message"]

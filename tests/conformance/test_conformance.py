@@ -47,7 +47,7 @@ def failures(verdict):
 
 
 @pytest.mark.parametrize("era", [MODERN, LEGACY])
-def test_the_suite_is_content(judge, era):
+def test_the_suite_passes(judge, era):
     verdict = judge(era)
     assert verdict.status == 0, verdict.output[-4000:]
 
@@ -64,7 +64,7 @@ def test_every_message_fits_the_schema(judge, era):
     assert [c for c in checks if c["status"] != "SUCCESS"] == []
 
 
-def test_caching_hints_on_what_there_is(judge):
+def test_caching_hints_are_present(judge):
     checks = {c["id"]: c["status"] for c in judge(MODERN).scenarios["caching"]}
     lists = [f"{name}-list-caching-hints" for name in ("tools", "prompts", "resources", "resources-templates")]
     for name in (*lists, "ttl-non-negative", "cache-scope-valid"):

@@ -130,7 +130,7 @@ def test_wheel_is_a_module(venv, tmp_path):
     assert any("/libhusk-sqlite3" in path for path in loaded) and any("/libsqlite3" in path for path in loaded), "each its own"
 
 
-def test_wheel_has_all_it_needs(venv, wheel):
+def test_wheel_contains_all_files(venv, wheel):
     check_tree(site(venv) / "husk" / "_native")
     for name in (*COMPLETIONS, "share/man/man1/husk.1"):
         assert (venv / name).is_file(), name
@@ -138,7 +138,7 @@ def test_wheel_has_all_it_needs(venv, wheel):
     assert (site(venv) / f"husk-{VERSION}.dist-info" / "licenses" / "LICENSE").exists()
 
 
-def test_wheel_says_what_it_is(wheel):
+def test_wheel_name_and_record_match_its_contents(wheel):
     """Its name promises no older C library than its parts ask for, and its record knows each file."""
     assert wheel.name.startswith(f"husk-{VERSION}-py3-none-manylinux_2_")
     promised = int(wheel.name.split("_")[2])
@@ -178,7 +178,7 @@ def test_npm_package_is_a_server(prefix, serve, tmp_path):
     check_setup([prefix / "node_modules" / ".bin" / "husk"], tmp_path)
 
 
-def test_npm_package_has_all_it_needs(prefix):
+def test_npm_package_contains_all_files(prefix):
     folder = prefix / "node_modules" / "husk"
     check_tree(folder)
     manifest = json.loads((folder / "package.json").read_text())
@@ -218,7 +218,7 @@ def test_bundle_is_valid(bundle, modules):
         assert (bundle / "server" / name).is_file(), name
 
 
-def test_bundle_is_a_server_by_its_own_words(bundle, modules, serve, tmp_path):
+def test_bundle_manifest_starts_a_server(bundle, modules, serve, tmp_path):
     """As the official library words the command from manifest and settings."""
     program = ("import { getMcpConfigForManifest } from '@anthropic-ai/mcpb/node'; import fs from 'fs';"
                "const [folder, ...userConfig] = process.argv.slice(2); const manifest = JSON.parse(fs.readFileSync(`${folder}/manifest.json`));"
@@ -250,7 +250,7 @@ def root(packages, tmp_path_factory):
     return folder
 
 
-def test_debian_packages_have_it_all(packages, root):
+def test_debian_packages_contain_all_files(packages, root):
     fields = {path.name.split("_")[0]: dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "--field", path), re.M)) for path in packages.glob("*.deb")}
     assert set(fields) == {"husk", "husk-jupyter", "libhusk0", "libhusk-dev", "python3-husk"}
     assert {its["Version"] for its in fields.values()} == {VERSION}
@@ -274,7 +274,7 @@ def test_debian_package_runs_from_its_tree(root, tmp_path):
     check_setup([husk], tmp_path)
 
 
-def test_images_can_be_made_from_its_recipes(root, tmp_path):
+def test_images_can_be_built_from_the_debian_recipes(root, tmp_path):
     """By another name, as if there were none yet; husk-client is the one in bin/."""
     made = f"husk-disttest:{os.getpid()}"
     recipes = root / "usr" / "share" / "husk"

@@ -125,7 +125,7 @@ def test_adoption_needs_no_call_that_names_the_session(window):
 
 
 @pytest.mark.usefixtures("transport")
-def test_what_ended_in_between_is_told_once_with_pictures(window):
+def test_runs_that_ended_in_between_are_reported_once_with_pictures(window):
     first = window()
     session = first.session(network=False)
     session.start_code("import matplotlib.pyplot as plt\nprint('drawn', flush=True)\nimport time; time.sleep(1)\nplt.plot([1, 2]);", 60,
@@ -141,7 +141,7 @@ def test_what_ended_in_between_is_told_once_with_pictures(window):
     assert result.fields["earlier"][0]["stdout"] == "drawn\n" and len(result.images) == 1
 
 
-def test_a_cell_that_fails_in_between_says_how(window):
+def test_a_cell_that_fails_in_between_is_reported_with_its_error(window):
     first = window()
     session = first.session(network=False)
     session.start_code("print('on', flush=True)\nimport time; time.sleep(1)\n1/0", 60, progress="p")
@@ -198,7 +198,7 @@ def test_a_session_of_a_dead_server_can_be_stopped(window):
 
 
 # evidence: conversations
-def test_of_several_servers_one_adopts(window):
+def test_only_one_of_several_servers_adopts(window):
     first = window()
     session = first.session(network=False)
     session.code("n = 0").ok()
@@ -214,7 +214,7 @@ def test_of_several_servers_one_adopts(window):
 
 # evidence: conversations
 @pytest.mark.usefixtures("transport")
-def test_the_old_owner_is_kept_out_after_a_take_over(window):
+def test_the_old_owner_is_rejected_after_a_take_over(window):
     """The first server is made to look dead although it lives: an owner elsewhere whose lease was not renewed."""
     first = window()
     session = first.session(network=False)
@@ -233,7 +233,7 @@ def test_the_old_owner_is_kept_out_after_a_take_over(window):
 
 
 @pytest.mark.usefixtures("transport")
-def test_a_death_that_nobody_saw_is_reported_as_such(window):
+def test_an_unwatched_death_is_reported_as_such(window):
     first = window()
     session = first.session(network=False)
     end(first, "SIGKILL")
@@ -272,7 +272,7 @@ def test_causes_are_known_after_an_adoption(window):
 
 
 @pytest.mark.usefixtures("transport")
-def test_adoption_goes_on_from_server_to_server(window):
+def test_adoption_works_from_server_to_server(window):
     first = window()
     session = first.session(network=False)
     session.code("n = 1").ok()
@@ -286,7 +286,7 @@ def test_adoption_goes_on_from_server_to_server(window):
     assert at(server, session).code("n").ok().value == "4"
 
 
-def test_a_newer_server_adopts_what_the_older_left(window):
+def test_a_newer_server_adopts_sessions_of_an_older_one(window):
     """husk-next is this server, one protocol version ahead."""
     ninja(build_dir(), "husk-next")
     first = window()
@@ -300,7 +300,7 @@ def test_a_newer_server_adopts_what_the_older_left(window):
 
 
 @pytest.mark.usefixtures("transport")
-def test_everything_stops_for_longer_than_a_lease(window):
+def test_a_suspend_longer_than_a_lease_is_survived(window):
     """A suspended machine: server, streams and container all stand still, and go on."""
     first = window(SESSION_LEASE_SECONDS=8)
     session = first.session(network=False)
@@ -321,7 +321,7 @@ def test_everything_stops_for_longer_than_a_lease(window):
 
 
 @pytest.mark.parametrize("jump", ["+5d", "-5d"])
-def test_the_clock_may_jump(window, tmp_path, jump):
+def test_a_clock_jump_is_survived(window, tmp_path, jump):
     assert FAKETIME, "libfaketime is missing: tools/install-deps.sh test"
     clock = tmp_path / "clock"
     clock.write_text("+0")

@@ -75,7 +75,7 @@ def test_a_person_and_an_agent_share_a_session(start):
     wait_until(lambda: endings().count("interrupted") == 1 and endings().count("cancelled") == 2, what="the log of all runs")
 
 
-def test_everything_else_that_a_manager_does(start):
+def test_all_operations_work_over_attach(start):
     server = start()
     agent = server.session(network=False)
     with attach(server) as person:
@@ -101,7 +101,7 @@ def test_everything_else_that_a_manager_does(start):
             assert refused.value.fail.get("cause") == cause
 
 
-def test_a_server_that_is_killed_and_one_that_lets_nobody_in(start, tmp_path):
+def test_killed_and_closed_servers_are_reported(start, tmp_path):
     home = tmp_path / "home"
     first = start(home=home)
     agent = first.session(network=False)

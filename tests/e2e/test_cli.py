@@ -57,7 +57,7 @@ def test_version(tmp_path):
     assert done.stdout == f"husk {wanted}\n"
 
 
-def test_the_server_tells_the_same_version(tmp_path, shared_server):
+def test_the_server_reports_the_same_version(tmp_path, shared_server):
     info = shared_server.request("server/discover").result()["_meta"]["io.modelcontextprotocol/serverInfo"]
     assert run(tmp_path, "--version").stdout == f"husk {info['version']}\n"
 

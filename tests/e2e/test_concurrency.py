@@ -19,7 +19,7 @@ def busy(start):
 
 @pytest.mark.alone
 @each_transport
-def test_others_answer_at_once_beside_a_long_cell(busy):
+def test_other_requests_are_answered_beside_a_long_cell(busy):
     server, a, answer, b = busy
     assert min(server.ping() for _ in range(5)) < 0.1
     listed = server.request("tools/list")
@@ -45,7 +45,7 @@ def test_cancelling_frees_the_session_at_once(busy):
     assert not answer.done
 
 
-def test_a_session_can_be_made_and_stopped_beside_a_long_cell(busy):
+def test_a_session_can_be_created_and_stopped_beside_a_long_cell(busy):
     server, a, answer, b = busy
     third = server.session(network=False)
     assert third.code("3").value == "3"
@@ -103,7 +103,7 @@ def test_a_timeout_counts_from_the_start_of_the_run(own_session):
 
 
 @each_transport
-def test_stop_overtakes_and_answers_what_it_ends(own_session):
+def test_a_stop_overtakes_queued_runs_and_answers_them(own_session):
     server = own_session.server
     running = own_session.start_code("print('on', flush=True)\nimport time; time.sleep(100)", 200, progress="p")
     queued = own_session.start_code("'never'", 200)

@@ -53,7 +53,7 @@ def check_death(box, running, reasons):
 
 @each_transport
 @pytest.mark.parametrize("how", DEATHS)
-def test_a_death_is_told_with_its_reason(box, how):
+def test_a_death_is_reported_with_its_cause(box, how):
     command, reasons = DEATHS[how]
     running = run_on(box)
     harness.docker(*command, box.container)
@@ -62,7 +62,7 @@ def test_a_death_is_told_with_its_reason(box, how):
 
 @each_transport
 @pytest.mark.parametrize("how", DEATHS)
-def test_a_death_between_two_calls(box, how):
+def test_a_death_between_two_calls_is_reported(box, how):
     command, reasons = DEATHS[how]
     box.code("1").ok()
     harness.docker(*command, box.container)
@@ -107,7 +107,7 @@ for i in range(60):
 
 
 # evidence: pid1-oom
-def test_a_horde_of_small_writers_does_not_take_pid_1(start):
+def test_many_small_writers_do_not_get_pid_1_killed(start):
     box = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200").session(network=False)
     container = box.container
     after = box.shell(HORDE, 60)

@@ -17,7 +17,7 @@ def tour(tmp_path_factory):
     return home, done
 
 
-def test_it_runs_to_its_end(tour):
+def test_the_demo_runs_to_its_end(tour):
     _, done = tour
     assert done.returncode == 0, done.stderr
     assert "rror" not in done.stderr
@@ -39,7 +39,7 @@ def test_the_picture_is_saved(tour):
     assert data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) > 1000
 
 
-def test_it_ends_with_what_to_paste(tour):
+def test_the_demo_ends_with_the_client_configuration(tour):
     text = tour[1].stdout
     assert "Claude Desktop" in text and "Cursor" in text
     line = next(line for line in text.splitlines() if "claude mcp add" in line)
@@ -51,19 +51,19 @@ def test_it_ends_with_what_to_paste(tour):
     assert server["args"] == ["mcp"]
 
 
-def test_it_reads_well_without_a_terminal(tour):
+def test_the_demo_prints_plain_text_without_a_terminal(tour):
     assert "\x1b" not in tour[1].stdout
     assert all(len(line) <= 120 for line in tour[1].stdout.splitlines() if "/" not in line)
 
 
-def test_it_leaves_no_container(tour):
+def test_the_demo_leaves_no_container(tour):
     home, _ = tour
     if store_id(clean_env(home)):
         label = store_label(clean_env(home))
         wait_until(lambda: not docker("ps", "--all", "--quiet", "--filter", label), what="the end of the demo's session")
 
 
-def test_without_an_engine_it_says_what_to_do(tmp_path):
+def test_without_an_engine_the_demo_names_the_next_step(tmp_path):
     done = subprocess.run([husk_binary(), "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=tmp_path, timeout=60,
                           env=clean_env(tmp_path, DOCKER_HOST="unix:///nonexistent/docker.sock", DOCKER_CONTEXT=None))
     assert done.returncode == 111

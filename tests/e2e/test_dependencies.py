@@ -39,7 +39,7 @@ def test_versions_ranges_and_extras(begin, index):
     assert session_of(server, newest).code("import husk_demo; husk_demo.version").ok().value == "'2.0'"
 
 
-def test_another_version_than_the_image_has(begin, index):
+def test_a_version_other_than_the_images_is_installed(begin, index):
     package_index.add_wheel(index.folder, "cycler", "99.1", {"cycler/__init__.py": "__version__ = '99.1'\n"})
     server = begin(**index.pip())
     session = session_of(server, create(server, dependencies={"cycler": "99.1"}))
@@ -48,7 +48,7 @@ def test_another_version_than_the_image_has(begin, index):
 
 
 # evidence: installer-report
-def test_a_package_s_code_does_not_tell_its_version(begin, index):
+def test_a_package_cannot_forge_its_version(begin, index):
     """A .pth file runs when Python starts with the packages. The process that reads versions starts without them."""
     forge = "import os; os.path.exists('/proc/self/fd/199') and (os.write(199, b'{\"husk-liar\":\"9\"}'), os._exit(0))\n"
     package_index.add_wheel(index.folder, "husk-liar", "1.0", {"husk_liar.py": "", "husk_liar.pth": forge})
@@ -155,7 +155,7 @@ def test_a_failed_install_is_a_failed_create(begin, index):
 
 
 # evidence: install-failures
-def test_a_set_that_is_too_large(begin, index):
+def test_a_set_that_is_too_large_is_rejected(begin, index):
     package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(6 << 20)})
     server = begin(DEPENDENCY_MAX_SIZE="4m", **index.pip())
     result = create(server, dependencies={"husk-large": ""})
@@ -187,7 +187,7 @@ def test_progress_and_cancel(begin, index):
     session_of(server, create(server, dependencies={"husk-other": ""}))
 
 
-def test_the_end_of_the_server_is_the_end_of_a_build(begin, index):
+def test_a_build_ends_with_the_server(begin, index):
     index.hold("husk_other")
     server = begin(**index.pip())
     server.start_call("create_session", {"dependencies": {"husk-other": ""}})
@@ -201,7 +201,7 @@ def test_the_end_of_the_server_is_the_end_of_a_build(begin, index):
 
 
 # evidence: index-login
-def test_a_password_is_nowhere(begin, make_index, tmp_path):
+def test_a_password_is_never_visible(begin, make_index, tmp_path):
     user, password = "canary-user", "cAnArY%2Fpassw0rd"
     clear = "cAnArY/passw0rd"
     index = make_index(login=f"{user}:{clear}")

@@ -9,7 +9,7 @@ from dependencies import INSTALL, create, image_exists, session_of, sets_of
 from harness import docker, wait_until
 
 
-def test_the_second_one_comes_from_the_cache(begin, index):
+def test_the_second_create_uses_the_cache(begin, index):
     server = begin(**index.pip())
     first = create(server, dependencies={"husk-demo": "", "husk-other": "3.1"})
     session_of(server, first)
@@ -24,7 +24,7 @@ def test_the_second_one_comes_from_the_cache(begin, index):
     assert len(index.asked) == asked
 
 
-def test_creates_at_once_share_one_build(begin, index):
+def test_concurrent_creates_share_one_build(begin, index):
     index.hold("husk_demo-2.0")
     one = begin(**index.pip())
     two = begin(home=one.home, **index.pip())
@@ -38,7 +38,7 @@ def test_creates_at_once_share_one_build(begin, index):
     assert len(sets_of(one)) == 1
 
 
-def test_open_versions_get_old_and_pinned_ones_do_not(begin, index):
+def test_open_versions_expire_and_pinned_ones_do_not(begin, index):
     server = begin(DEPENDENCY_MAX_AGE_DAYS=0, **index.pip())
     for wanted in ({"husk-demo": ""}, {"husk-other": "3.1"}):
         session_of(server, create(server, dependencies=wanted)).stop()
@@ -56,7 +56,7 @@ def image_id(image):
     return docker("image", "inspect", "--format", "{{.Id}}", image)
 
 
-def test_least_recently_used_sets_go(begin, index):
+def test_least_recently_used_sets_are_removed(begin, index):
     big = {"husk_big/data.bin": os.urandom(1 << 20)}
     for name in ("husk-a", "husk-b", "husk-c"):
         package_index.add_wheel(index.folder, name, "1.0", {n.replace("big", name[-1]): d for n, d in big.items()})
@@ -75,7 +75,7 @@ def test_least_recently_used_sets_go(begin, index):
     assert create(server, dependencies={"husk-b": "1.0"}).dependencies == {"husk-b": "1.0"}
 
 
-def test_an_image_that_somebody_removed_is_made_again(begin, index):
+def test_a_removed_image_is_rebuilt(begin, index):
     server = begin(**index.pip())
     session_of(server, create(server, dependencies={"husk-other": ""})).stop()
     (image,) = sets_of(server)
@@ -85,7 +85,7 @@ def test_an_image_that_somebody_removed_is_made_again(begin, index):
 
 
 # evidence: installs, install-files
-def test_the_image_is_the_runtime_s_and_the_packages(begin, index):
+def test_the_image_is_the_runtimes_plus_the_packages(begin, index):
     server = begin(**index.pip())
     session = session_of(server, create(server, dependencies={"husk-other": ""}))
     image = docker("inspect", "--format", "{{.Config.Image}}", session.container)

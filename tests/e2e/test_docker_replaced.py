@@ -47,7 +47,7 @@ class Replaced:
         return [command for _, command in harness.processes().values() if str(self.program) in command]
 
 
-def test_a_docker_that_is_replaced(start, tmp_path):
+def test_a_replaced_docker_client_is_survived(start, tmp_path):
     """By a package update gone wrong, say, while servers have a session; and put right again."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         boxes = list(pool.map(lambda n: Replaced(start, tmp_path / f"docker-{n}", list(IMPOSTORS.values())[n]), range(len(IMPOSTORS))))

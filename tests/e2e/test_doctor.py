@@ -84,7 +84,7 @@ case "$1 $2" in
 esac"""
 
 
-def test_this_machine_is_well(doctor):
+def test_all_checks_pass_on_this_machine(doctor):
     checks = doctor.json()
     assert doctor.done.returncode == 0, checks
     assert list(checks) == ASKED + OF_ENGINE + OF_HUSK + OF_HOST
@@ -153,7 +153,7 @@ def test_probe_that_is_interrupted_leaves_nothing(doctor):
     wait_until(lambda: not containers(), what="removal of the session")
 
 
-def test_probe_tells_why_no_session_comes_up(doctor, fake):
+def test_probe_reports_why_no_session_starts(doctor, fake):
     checks = doctor.json("--probe", HUSK_DOCKER=fake(answering()))
     assert checks["session python"]["status"] == "fail"
     assert "cannot" in checks["session python"]["detail"]
@@ -174,7 +174,7 @@ def test_no_client(doctor):
     assert checks["settings"]["status"] == "ok"
 
 
-def test_no_engine_is_said_once(doctor, tmp_path):
+def test_a_missing_engine_is_reported_once(doctor, tmp_path):
     where = f"unix://{tmp_path}/none.sock"
     checks = doctor.json(DOCKER_HOST=where)
     assert [name for name, check in checks.items() if check["status"] == "fail"] == ["engine"]
@@ -294,7 +294,7 @@ def test_setting_that_is_not_valid(doctor):
     assert "not tried" in checks["session"]["detail"]
 
 
-def test_memory_that_is_not_there(doctor):
+def test_a_memory_limit_beyond_the_machine_fails(doctor):
     checks = doctor.json(CONTAINER_MEMORY_LIMIT="8000g")
     assert checks["limits"]["status"] == "fail"
 

@@ -57,7 +57,7 @@ def test_files_that_fill_the_memory_are_named(box):
 
 
 # evidence: container-bombs
-def test_a_fork_bomb_in_a_cell(box):
+def test_a_fork_bomb_in_a_cell_is_ended(box):
     box.code("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass", 2)
     after = box.code("6 * 7")
     assert after.took < AFTER_BOMB
@@ -67,7 +67,7 @@ def test_a_fork_bomb_in_a_cell(box):
 
 
 # evidence: container-bombs
-def test_a_fork_bomb_in_the_terminal(box):
+def test_a_fork_bomb_in_the_terminal_is_ended(box):
     box.shell(":(){ :|:& };:", 2)
     after = box.shell("echo fine", 10)
     assert after.took < AFTER_BOMB
@@ -76,7 +76,7 @@ def test_a_fork_bomb_in_the_terminal(box):
     lives(box)
 
 
-def test_bombs_beside_a_session_that_works(box):
+def test_bombs_do_not_disturb_another_session(box):
     """Processes and threads up to the limit and a full disk in three sessions: the fourth answers, and all work afterwards."""
     bombs = {
         "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass": box.server.session(network=False),
@@ -100,14 +100,14 @@ def test_bombs_beside_a_session_that_works(box):
     lives(box)
 
 
-def test_a_daemon_that_holds_memory_and_pipes_holds_nobody_up(box):
+def test_a_daemon_that_holds_memory_and_pipes_delays_no_run(box):
     ended = box.code("import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork(): os._exit(0)\n"
                      "  hold = bytearray(10**8); time.sleep(1000); os._exit(0)\n'parent'")
     assert ended.ok().value == "'parent'" and ended.took < 5
     lives(box)
 
 
-def test_an_idle_session_ends_with_the_cause_and_a_running_cell_is_not_idle(start):
+def test_idle_sessions_end_and_running_cells_are_not_idle(start):
     session = start(SESSION_IDLE_TTL_SECONDS=2, SESSION_GC_INTERVAL_SECONDS=1).session(network=False)
     assert session.code("import time; time.sleep(5); 'awake'").ok().value == "'awake'"
     harness.wait_until(lambda: session.container not in harness.docker("ps", "--all", "--format", "{{.Names}}"))
@@ -115,7 +115,7 @@ def test_an_idle_session_ends_with_the_cause_and_a_running_cell_is_not_idle(star
     assert after.is_error and "SESSION_IDLE_TTL_SECONDS" in after.text
 
 
-def test_a_stream_that_breaks_loses_nothing(start):
+def test_a_broken_stream_loses_nothing(start):
     """The docker client behind the stream is killed: the running cell, a cell and a command sent meanwhile all come to their end."""
     server = start(HUSK_TRANSPORT="exec")
     session = server.session(network=False)

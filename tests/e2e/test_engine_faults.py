@@ -102,7 +102,7 @@ def test_an_engine_that_crashes_and_comes_back_ends_its_sessions_with_that_cause
     works(server)
 
 
-def test_containers_that_outlive_their_engine_cost_nothing(serve, engine, tmp_path):
+def test_containers_that_outlive_their_engine_keep_working(serve, engine, tmp_path):
     """The cell goes on while no engine is there, its output comes, and what was asked meanwhile runs once, in order.
 
     Some engines end --rm containers even with live-restore, so --rm is taken out of the command line here."""
@@ -157,7 +157,7 @@ def restart_with(engine, *options):
     engine.start(*options)
 
 
-def test_an_engine_killed_with_its_shims(serve, engine):
+def test_an_engine_killed_with_its_shims_is_reported(serve, engine):
     """Nobody can reach the containers any more; the engine clears them away when it is back."""
     server = serve()
     session = server.session(network=False)
@@ -171,7 +171,7 @@ def test_an_engine_killed_with_its_shims(serve, engine):
 # --- dockerd hangs
 
 
-def test_a_hung_engine(serve, engine):
+def test_a_hung_engine_is_reported(serve, engine):
     """Calls that need it are answered in time and say what is wrong, and what ran goes on and can be had once the engine moves again. A
     session over the socket does not need it: what needs no engine goes on as if nothing had happened."""
     server, other = serve(HUSK_TRANSPORT="exec"), serve(HUSK_TRANSPORT="socket")
@@ -207,7 +207,7 @@ def test_a_hung_engine(serve, engine):
 # --- no disk, no image
 
 
-def test_an_engine_without_disk(serve, engine):
+def test_an_engine_without_disk_space_is_reported(serve, engine):
     """The part of the engine's data in which containers are kept is a small file system, and full."""
     server = serve()
     kept = server.session(network=False)
@@ -224,7 +224,7 @@ def test_an_engine_without_disk(serve, engine):
     works(server)
 
 
-def test_an_image_removed_under_us(serve, engine):
+def test_a_removed_image_is_reported(serve, engine):
     server = serve()
     session = server.session(network=False)
     engine.docker("tag", engine.image, "kept-aside:now")
@@ -239,7 +239,7 @@ def test_an_image_removed_under_us(serve, engine):
     works(server)
 
 
-def test_a_network_removed_under_us(serve, engine):
+def test_a_removed_network_is_created_again(serve, engine):
     server = serve()
     server.session(network=True).stop()
     engine.docker("network", "rm", "husk")

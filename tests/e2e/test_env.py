@@ -26,7 +26,7 @@ def test_a_sessions_variables_and_directory_reach_all_its_processes(server):
     assert SECRET not in docker("inspect", session.container), "never in the container's own environment"
 
 
-def test_a_calls_variables_end_with_it_and_leave_only_their_names(server):
+def test_variables_of_a_run_end_with_it_and_only_their_names_are_kept(server):
     session = server.session(network=False)
     assert session.code("import os\nos.environ['KEY']", env={"KEY": SECRET}).ok().value == f"'{SECRET}'"
     assert session.shell("echo $KEY; exit 3", env={"KEY": SECRET, "B": ""}, cwd="/usr").stdout == f"{SECRET}\n"

@@ -36,7 +36,7 @@ def test_no_docker_client(start, tmp_path):
     assert "docker" in text and "husk setup" in text
 
 
-def test_a_client_that_hangs_can_be_cancelled(start, tmp_path):
+def test_a_create_with_a_hanging_docker_client_can_be_cancelled(start, tmp_path):
     fake = Fake(tmp_path / "bin", "exec sleep 600")
     server = start(PATH=fake.path)
     hanging = server.start_call("create_session", {})
@@ -52,7 +52,7 @@ BROKEN_CLIENTS = ["exit 1", "exit 0", "echo garbage; exit 0", "echo '{bad' >&2; 
 
 
 @pytest.mark.parametrize("script", BROKEN_CLIENTS)
-def test_a_broken_client_is_an_error_not_a_hang(start, tmp_path, script):
+def test_a_broken_docker_client_is_reported_at_once(start, tmp_path, script):
     server = start(PATH=Fake(tmp_path / "bin", script).path)
     check_plain(server.start_call("create_session", {"network": False}).tool(120))
     assert server.ping() < 5
@@ -79,7 +79,7 @@ def test_no_image(start):
     check_plain(again)
 
 
-def test_an_image_that_is_not_husk_s(start, session):
+def test_a_foreign_image_is_rejected(start, session):
     """It has no husk-client: the session does not start, and nothing is left."""
     from harness import docker
 
@@ -168,14 +168,14 @@ def test_missing_arguments_altogether(shared_server):
     assert "INVALID_INPUT" in check_plain(shared_server.call("execute_code"))
 
 
-def test_slips_that_are_clear_are_understood(session):
+def test_clear_slips_in_arguments_are_corrected(session):
     server = session.server
     for timeout in ("30", 30.0):
         result = server.call("execute_code", {"session_id": session.id, "code": "1", "timeout": timeout})
         assert not result.is_error, result.text
 
 
-def test_only_languages_that_are_there(shared_server):
+def test_only_existing_languages_are_accepted(shared_server):
     for language in ("julia", "cobol", ""):
         assert "INVALID_INPUT" in check_plain(shared_server.call("create_session", {"language": language}))
 

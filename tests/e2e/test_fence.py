@@ -177,7 +177,7 @@ def test_the_probe_finds_nothing_open(engine, serve):
 
 
 # evidence: network-fence
-def test_names_are_resolved_by_anybody(engine, serve):
+def test_private_resolvers_are_reachable(engine, serve):
     """Resolvers are private nearly everywhere."""
     session = online(serve())
     resolvers = ["10.99.0.10", "fd99::10", *gateways(engine)]
@@ -206,7 +206,7 @@ def test_indexes_and_proxies_are_let_through_by_address_and_port(engine, serve, 
     assert reached(session, PRIVATE, PORT + 1) == []
 
 
-def test_two_servers_share_it(engine, serve):
+def test_two_servers_share_the_fence(engine, serve):
     """What one lets through stays open when another sets the rules anew."""
     first = online(serve(CONTAINER_NETWORK_PRIVATE="10.99.0.10"))
     second = online(serve(CONTAINER_NETWORK_PRIVATE="192.168.77.7"))
@@ -216,7 +216,7 @@ def test_two_servers_share_it(engine, serve):
 
 
 # evidence: network-fence-kept
-def test_rules_that_are_gone_come_back(engine, serve):
+def test_removed_rules_are_restored(engine, serve):
     session = online(serve(SESSION_GC_INTERVAL_SECONDS=1))
     assert look(engine) == "kept"
     engine.enter(sys.executable, "-c", DELETE)
@@ -249,7 +249,7 @@ def test_an_older_network_is_replaced(engine, serve):
     assert reached(session, PRIVATE) == []
 
 
-def test_an_older_network_that_is_in_use_is_told(engine, serve):
+def test_an_older_network_in_use_is_reported(engine, serve):
     make_network(engine)
     engine.docker("run", "--detach", "--rm", "--name", "user", "--network", "husk", "--entrypoint", "sleep", engine.image, "1000")
     try:
@@ -271,7 +271,7 @@ def powerless(tmp_path):
 
 
 # evidence: network-fence-kept
-def test_where_it_cannot_be_set_the_answer_and_doctor_say_so(engine, serve, powerless):
+def test_a_missing_fence_is_reported_by_create_and_doctor(engine, serve, powerless):
     server = serve(HUSK_DOCKER=powerless)
     created = server.call("create_session", {"network": True})
     server.sessions.append(created.fields["session_id"])
@@ -283,7 +283,7 @@ def test_where_it_cannot_be_set_the_answer_and_doctor_say_so(engine, serve, powe
 
 
 # evidence: network-fence-kept
-def test_required_nobody_gets_a_network_without_it(engine, serve, powerless):
+def test_without_a_required_fence_no_session_gets_a_network(engine, serve, powerless):
     server = serve(HUSK_DOCKER=powerless, CONTAINER_NETWORK_FENCE="require")
     refused = server.call("create_session", {"network": True})
     assert refused.is_error and "CONTAINER_NETWORK_FENCE=require" in refused.text, refused.text

@@ -56,7 +56,7 @@ def host(tmp_path_factory):
     server.stop()
 
 
-def test_text_and_bytes_of_the_call(host):
+def test_text_and_bytes_from_the_arguments_are_imported(host):
     raw = bytes(range(256)) * 5
     files = imported(
         host.shared,
@@ -71,7 +71,7 @@ def test_text_and_bytes_of_the_call(host):
     assert out.value == "('a,b\\n1,ü\\n', True, 0, '0o100644', True)"
 
 
-def test_a_file_of_the_host_and_what_it_is_called(host):
+def test_a_host_file_is_imported_under_a_chosen_name(host):
     source = host.allowed / "data.csv"
     source.write_text("x\n")
     source.chmod(0o640)
@@ -129,7 +129,7 @@ def look(top):
     return found
 
 
-def test_a_directory_goes_in_and_comes_out_as_it_was(host, tmp_path):
+def test_a_directory_survives_import_and_export(host, tmp_path):
     tree = host.allowed / "tree"
     make_tree(tree)
     (file,) = imported(host.shared, {"source": str(tree) + "/", "destination": "tree/"})
@@ -167,7 +167,7 @@ def test_hard_links_are_one_file(host):
     assert out.stdout.split() == ["65000", "1"] and not out.stderr, out.text
 
 
-def test_a_file_comes_out(host):
+def test_a_file_is_exported(host):
     content = os.urandom(3_000_001)
     imported(host.shared, {"file_content": base64.b64encode(content).decode(), "encoding": "base64", "destination": "out/result.bin"})
     result = get(host.shared, "out/result.bin")
@@ -185,7 +185,7 @@ def test_a_file_comes_out(host):
     assert os.listdir(storage(host) / "exports" / "incoming") == []
 
 
-def test_a_large_file_comes_out(start, transport, tmp_path):
+def test_a_large_file_is_exported(start, transport, tmp_path):
     """Over the socket as a descriptor, over exec as data: the same content has the same name, and is hashed in pieces."""
     server, piece = start(IMPORT_ALLOWED_DIRS=tmp_path), 4 << 20
     session = server.session(network=False)
@@ -268,7 +268,7 @@ def test_special_files_of_the_host(host):
 
 
 # evidence: paths-host
-def test_what_is_husks_own_is_not_importable(start, tmp_path):
+def test_husks_own_files_cannot_be_imported(start, tmp_path):
     """Not even when a setting allows the folders that hold it, nor by another name for the same file."""
     server = start(IMPORT_ALLOWED_DIRS=tmp_path)
     session = server.session(network=False)
@@ -298,7 +298,7 @@ def test_what_is_husks_own_is_not_importable(start, tmp_path):
 # --- between sessions, and what stays
 
 
-def test_between_languages_and_after_the_end(start):
+def test_exports_can_be_imported_by_other_sessions_after_the_end(start):
     server = start()
     python, r = server.session(language="python", network=False), server.session(language="r", network=False)
     python.code("open('t.csv','w').write('a,b\\n1,2\\n3,4\\n'); import os; os.mkdir('d'); open('d/f','w').write('in d')").ok()
@@ -312,7 +312,7 @@ def test_between_languages_and_after_the_end(start):
 
 
 # evidence: exports-private
-def test_another_conversation_is_another(start, tmp_path):
+def test_another_conversation_cannot_read_exports(start, tmp_path):
     data = tmp_path / "shared"
     one = start(HUSK_THREAD_ID="thread-one", XDG_DATA_HOME=data, XDG_STATE_HOME=data / "state")
     session = one.session(network=False)
@@ -327,7 +327,7 @@ def test_another_conversation_is_another(start, tmp_path):
     assert [r["uri"] for r in one.request("resources/list").result()["resources"]] == [file["uri"]]
 
 
-def test_exports_stay_when_everything_else_goes(start, tmp_path):
+def test_exports_outlive_sessions_and_servers(start, tmp_path):
     home = tmp_path / "home"
     server = start(home=home)
     session = server.session(network=False)
@@ -365,7 +365,7 @@ def test_exports_are_limited_and_can_be_deleted(start):
     assert husk("history", "--verify").returncode == 0
 
 
-def test_a_session_that_dies_meanwhile(start):
+def test_a_session_that_dies_during_a_copy_is_reported(start):
     server = start()
     session = server.session(network=False)
     session.shell("head -c 100M /dev/urandom > big; mkfifo p")
@@ -377,7 +377,7 @@ def test_a_session_that_dies_meanwhile(start):
     harness.wait_until(lambda: os.listdir(storage(server) / "exports" / "incoming") == [], what="an empty folder")
 
 
-def test_a_session_that_is_stopped_between_entries(start):
+def test_a_session_that_is_stopped_between_entries_is_reported(start):
     """Those whose turn never came are answered too, each by its name."""
     server = start()
     session = server.session(network=False)

@@ -120,7 +120,7 @@ def test_cancel_cleans_up(server, allowed):
     session.stop()
 
 
-def test_other_calls_go_on_meanwhile(server, allowed):
+def test_other_calls_are_answered_during_a_copy(server, allowed):
     session = server.session(network=False)
     call = server.start_call("import_files", {"session_id": session.id, "files": [{"source": str(allowed / "big" / "part0")}]})
     other = server.start_call("import_files", {"session_id": session.id, "files": [{"file_content": "x", "destination": "x"}]})

@@ -29,7 +29,7 @@ def export(session, *names):
     return session.server.call("export_files", {"session_id": session.id, "files": [{"source": name} for name in names]})
 
 
-def test_an_export_without_room(start, disk):
+def test_an_export_without_room_is_reported(start, disk):
     session = start(STORAGE_DIR=disk, CONTAINER_DISK_FLOOR=0).session(network=False)
     session.shell("head -c 8M /dev/urandom > large; echo fine > small; mkdir d; cp large small d")
     result = export(session, "large", "d", "small")
@@ -47,7 +47,7 @@ def test_an_export_without_room(start, disk):
     assert file["success"] and open(file["host_path"]).read() == "fine\n"
 
 
-def test_a_store_without_room(start, disk):
+def test_a_store_without_room_is_reported(start, disk):
     server = start(XDG_STATE_HOME=disk)
     session = server.session(network=False)
     session.shell("echo kept > a")

@@ -47,7 +47,7 @@ def gc(home, *args, age=YOUNG):
 
 
 # evidence: gc
-def test_what_was_never_started_or_has_exited_is_removed_when_it_is_old(leftovers, tmp_path):
+def test_old_unstarted_or_exited_containers_are_removed(leftovers, tmp_path):
     created = leftovers(tmp_path / "home")
     exited = leftovers(tmp_path / "home", "--detach", command="run")
     docker("kill", exited)
@@ -76,7 +76,7 @@ def test_a_server_collects_while_it_has_sessions(leftovers, start, tmp_path):
         assert session.code("1").ok()
 
 
-def test_a_session_that_ended_unseen_is_marked_as_such(start, tmp_path):
+def test_an_unwatched_end_is_recorded_as_such(start, tmp_path):
     server = start(home=tmp_path / "home")
     session = server.session(network=False)
     server.kill()
@@ -87,7 +87,7 @@ def test_a_session_that_ended_unseen_is_marked_as_such(start, tmp_path):
     assert told.is_error and "CONTAINER_DIED: died while no server was attached" in told.text
 
 
-def test_a_network_that_nobody_uses_is_removed(tmp_path):
+def test_an_unused_network_is_removed(tmp_path):
     name = f"husk-gc-{uuid.uuid4().hex}"
     docker("network", "create", "--label", "husk=true", name)
     try:

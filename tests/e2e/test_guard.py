@@ -172,7 +172,7 @@ def test_the_attack_found_its_targets(attacked):
 @pytest.mark.parametrize("words", [("read ", "write "), ("list ", "open ", "cwd", "root"), ("ptrace", "process_vm"), ("prlimit",),
                                    ("sched_",), ("setpriority", "ioprio"), ("kill ", "tgkill ", "pidfd")])
 # evidence: jupyter-kernels
-def test_nothing_works_against(attacked, target, words):
+def test_attacks_fail(attacked, target, words):
     seen, _, _ = attacked
     outcomes = {k: v for k, v in seen["targets"][target].items() if k.startswith(words)}
     assert outcomes
@@ -180,7 +180,7 @@ def test_nothing_works_against(attacked, target, words):
     assert not worked, worked
 
 
-def test_nothing_changed(attacked):
+def test_pid_1_is_unchanged_after_the_attacks(attacked):
     _, before, victim = attacked
     assert state_of_pid1(victim) == before
     assert victim.code("alive").ok().value == "'alive'"
@@ -274,7 +274,7 @@ def test_a_refused_attach_does_not_renew_the_lease(start):
     assert kill_and_wait(server, session) < LEASE + SLACK
 
 
-def test_connections_of_the_sandbox_do_not_lock_the_controller_out(start):
+def test_connections_from_inside_do_not_lock_the_controller_out(start):
     """A thousand open connections to PID 1's socket, and the server's stream still works."""
     session = start(SESSION_LEASE_SECONDS=3).session(network=False)
     session.code(
@@ -287,7 +287,7 @@ def test_connections_of_the_sandbox_do_not_lock_the_controller_out(start):
     assert session.shell("echo alive").ok().stdout == "alive\n"
 
 
-def test_stopped_and_signalled_in_bulk(start):
+def test_kill_of_all_processes_spares_pid_1(start):
     """kill(-1) from the shell takes every process of the sandbox, the kernel too, but neither PID 1 nor the stream."""
     session = start(SESSION_LEASE_SECONDS=LEASE).session(network=False)
     session.shell("touch /workspace/kept").ok()

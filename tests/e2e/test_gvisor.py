@@ -72,7 +72,7 @@ def test_a_cell_is_interrupted_and_its_interpreter_lives(session):
 
 
 # evidence: control-gvisor
-def test_only_the_manager_is_let_in(session):
+def test_only_the_manager_can_connect(session):
     """Its SO_PEERCRED shows whoever asks; the letters show who sent them."""
     heard = session.code(KNOCK).ok().value
     assert set(re.findall(r"'([^']*)'", heard)) <= {"?", "", "PermissionError", "ConnectionResetError", "BrokenPipeError"}, heard
@@ -134,7 +134,7 @@ if harness.LONG:
                 print(f"\nfigure: {name}: runc {runc * 1000:.1f} ms, runsc {runsc * 1000:.1f} ms", end="")
 
 
-def test_the_page_has_each_row_that_differs():
+def test_the_page_lists_every_difference():
     page = (harness.ROOT / "docs" / "gvisor.md").read_text()
     for name, function in gvisor.INSTEAD.items():
         assert f"| {name.replace('_', ' ')} | {' '.join(function.__doc__.split())} |" in page

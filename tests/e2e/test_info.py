@@ -71,14 +71,14 @@ def test_a_running_cell_is_listed_and_not_disturbed(own_session):
     assert set(names(look(s))) == {"x", "y"}
 
 
-def test_a_look_is_no_use_but_keep_alive_is(own_session):
+def test_a_look_does_not_count_as_use_but_keep_alive_does(own_session):
     own_session.code("1").ok()
     wait_until(lambda: look(own_session)["idle_seconds"] >= 1, what="a second without use")
     info = look(own_session, keep_alive=True)
     assert info["idle_seconds"] == 0 and info["idle_seconds_left"] >= look(own_session)["idle_seconds_left"]
 
 
-def test_it_knows_as_much_after_a_restart_of_the_server(start, tmp_path):
+def test_info_is_complete_after_a_restart_of_the_server(start, tmp_path):
     first = start(home=tmp_path / "home")
     session = first.session(network=False)
     session.code("x = 1").ok()
@@ -101,7 +101,7 @@ def test_bad_input_is_refused_by_name(shared_server, tool, arguments, words):
     assert refused.is_error and words in refused.text, refused.text
 
 
-def test_a_restart_that_nobody_asked_for_names_what_is_lost(own_session):
+def test_an_unexpected_restart_names_the_lost_variables(own_session):
     own_session.code("import pandas\ndf = pandas.DataFrame()\nx = 1").ok()
     look(own_session)
     died = own_session.code("import os\nos._exit(3)")

@@ -23,7 +23,7 @@ def is_waiting(result, prompt):
 ASKS = "print('before', flush=True)\nname = input('Name? ')\nimport getpass\nsecret = getpass.getpass('Key: ')\nprint('hi', name, len(secret))"
 
 
-def test_a_cell_asks_and_is_answered(own_session):
+def test_a_prompt_of_a_cell_is_answered(own_session):
     s = own_session
     first = is_waiting(s.code(ASKS, interactive=True), "Name? ")
     assert first.stdout == "before\n" and "⟦waiting for input⟧ run 1 asks: Name?" in first.text and not first.password
@@ -73,7 +73,7 @@ def test_answers_are_kept_nowhere(own_session):
     assert "tops3cret" not in s.server.stderr()
 
 
-def test_an_interrupt_ends_what_asks(own_session):
+def test_an_interrupt_ends_a_run_with_a_prompt(own_session):
     s = own_session
     run = s.code("kept = 1\ninput()", interactive=True).run
     ended = s.code(run=run, interrupt=True)
@@ -99,7 +99,7 @@ def test_a_command_has_a_terminal(own_session):
     assert s.shell(run=asks.run, input="<Ctrl-D>").ok().exit_code == 0
 
 
-def test_programs_that_draw_on_the_whole_screen(own_session):
+def test_full_screen_programs_can_be_used(own_session):
     s = own_session
     shown = s.shell("seq 1 100 | less", interactive=True, rows=6, cols=40)
     assert shown.stdout == "1\n2\n3\n4\n5\n:\n"
@@ -121,7 +121,7 @@ def one_plus_one_beside(other, pending):
 
 
 # evidence: emulator
-def test_an_expensive_screen_costs_nobody_else_anything(own_session):
+def test_an_expensive_screen_does_not_delay_others(own_session):
     """Bytes on which libvterm does not come back, and bytes that take it seconds: the emulator is lost at most, not the run."""
     s = own_session
     other = s.server.session(network=False)
@@ -144,7 +144,7 @@ def test_without_interactive_nothing_changes(session):
 
 
 @pytest.mark.usefixtures("transport")
-def test_what_asks_survives_the_server_and_is_answered_once(window):
+def test_a_prompt_survives_the_server_and_is_answered_once(window):
     first = window()
     session = first.session(network=False)
     cell = session.code(ASKS + "\nprint(input('Last? '))", interactive=True)
@@ -170,7 +170,7 @@ def test_what_asks_survives_the_server_and_is_answered_once(window):
     assert pending.done or "one" in told.text
 
 
-def test_a_stream_that_breaks_while_a_run_asks(own_session):
+def test_a_prompt_survives_a_broken_stream(own_session):
     s = own_session
     run = is_waiting(s.code("print([input(f'{i}? ') for i in range(3)])", interactive=True), "0? ").run
     for i in range(3):
@@ -183,7 +183,7 @@ def test_a_stream_that_breaks_while_a_run_asks(own_session):
     assert ended.ok().stdout == "['answer 0', 'answer 1', 'answer 2']\n"
 
 
-def test_a_kernel_that_dies_while_it_asks(own_session):
+def test_a_kernel_that_dies_during_a_prompt_is_reported(own_session):
     s = own_session
     asks = is_waiting(s.code("import os\nprint(os.getpid(), flush=True)\ninput('? ')", interactive=True), "? ")
     text = s.shell(f"kill -9 {asks.stdout.strip()}").text
@@ -210,7 +210,7 @@ def test_bad_input_is_refused_by_name(session, tool, arguments, words):
     assert refused.is_error and words in refused.text, refused.text
 
 
-def test_input_for_a_run_that_takes_none(own_session):
+def test_input_for_a_run_that_takes_none_is_rejected(own_session):
     s = own_session
     closed = s.shell("until [ -e go ]; do sleep 0.02; done", wait=0)
     refused = s.shell(run=closed.run, input="x")

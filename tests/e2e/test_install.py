@@ -21,7 +21,7 @@ def run(tree, tmp_path, *arguments, **settings):
                           stdin=subprocess.DEVNULL, env=clean_env(tmp_path, **settings), cwd=tmp_path)
 
 
-def test_everything_is_there(tree):
+def test_all_files_are_installed(tree):
     names = {str(path.relative_to(tree)) for path in tree.rglob("*")}
     for name in ("bin/husk", "include/husk.h", "share/husk/setup-docker.sh", "share/husk/images.json", "bin/husk-client",
                  "libexec/husk/husk-fence", "libexec/husk/husk-emulator", "share/husk/runtimes/python/Dockerfile", "share/man/man1/husk.1", "share/man/man3/libhusk.3",
@@ -49,7 +49,7 @@ def test_a_program_runs(tree, tmp_path):
     assert (done.returncode, done.stdout) == (0, "installed\n"), done.stderr
 
 
-def test_a_program_without_its_recipes_says_so(tree, tmp_path):
+def test_missing_recipes_are_reported(tree, tmp_path):
     (tmp_path / "bin").mkdir()
     os.link(tree / "bin" / "husk", tmp_path / "bin" / "husk")
     done = subprocess.run([tmp_path / "bin" / "husk", "setup"], capture_output=True, text=True, env=clean_env(tmp_path), check=False)

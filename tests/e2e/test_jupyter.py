@@ -36,7 +36,7 @@ def client(face):
 
 
 # evidence: jupyter-face
-def test_a_person_sees_what_the_agent_has_made_and_the_other_way_round(session, face, client):
+def test_person_and_agent_share_variables(session, face, client):
     session.code("agent = 41").ok()
     file = pathlib.Path(face.file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
@@ -48,7 +48,7 @@ def test_a_person_sees_what_the_agent_has_made_and_the_other_way_round(session, 
     assert (info["status"], info["implementation"], info["language_info"]["name"]) == ("ok", "husk", "python")
 
 
-def test_output_comes_in_order_as_it_is_made(client):
+def test_output_is_live_and_in_order(client):
     reply, outputs = client.run("""
 import sys
 from IPython.display import HTML, clear_output, display
@@ -72,7 +72,7 @@ handle.update(HTML('<b>2</b>'))
     assert "bytes cut] ..." in outputs.text() and "~/.husk/runs/" in outputs.text("stderr")
 
 
-def test_errors_abort_what_waits_and_quiet_cells_say_nothing(client):
+def test_errors_abort_queued_cells_and_silent_cells_send_nothing(client):
     count = client.run("1")[0]["execution_count"]
     # The first one takes until the others are there.
     ids = [client.raw.execute(code) for code in ("import time; time.sleep(1)\n1 / 0", "never = 1", "never = 2")]
@@ -90,7 +90,7 @@ def test_errors_abort_what_waits_and_quiet_cells_say_nothing(client):
     assert client.run("   \n")[0]["status"] == "ok"
 
 
-def test_questions_go_to_whoever_asked_for_the_cell(face, client):
+def test_prompts_go_to_the_client_that_ran_the_cell(face, client):
     other = face.client()
     asked = []
 
@@ -108,7 +108,7 @@ def test_questions_go_to_whoever_asked_for_the_cell(face, client):
     assert reply["status"] == "error"
 
 
-def test_the_interpreter_completes_explains_and_judges(client):
+def test_completion_help_and_completeness_come_from_the_interpreter(client):
     client.run("attribute = [1]")
     code = "ü = attri"
     reply = client.ask("complete_request", {"code": code, "cursor_pos": len(code)})
@@ -150,7 +150,7 @@ def test_interrupts_restarts_and_shutdowns(session, client):
 
 
 # evidence: jupyter-face
-def test_what_is_not_signed_is_not_run(session, client):
+def test_unsigned_requests_are_not_run(session, client):
     session.code("forged = 0").ok()
     key, client.raw.session.key = client.raw.session.key, b"another"
     client.raw.execute("forged = 1")
@@ -160,7 +160,7 @@ def test_what_is_not_signed_is_not_run(session, client):
 
 
 # evidence: jupyter-replay
-def test_a_request_that_is_sent_again_is_not_run_again(session, client):
+def test_a_replayed_request_is_not_run_again(session, client):
     session.code("count = 0").ok()
     raw = client.raw
     content = {"code": "count += 1", "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False, "stop_on_error": True}
@@ -170,7 +170,7 @@ def test_a_request_that_is_sent_again_is_not_run_again(session, client):
     assert client.value("count") == "1"
 
 
-def test_an_end_of_the_interpreter_is_told_with_its_cause(client):
+def test_an_end_of_the_interpreter_is_reported_with_its_cause(client):
     reply, outputs = client.run("import os; os._exit(3)")
     assert reply["status"] == "error" and reply["ename"] == "InterpreterDied", reply
     assert "exited with status 3" in reply["evalue"] and "variables are gone" in "".join(outputs.of("error")[0]["traceback"])
@@ -178,7 +178,7 @@ def test_an_end_of_the_interpreter_is_told_with_its_cause(client):
 
 
 # evidence: jupyter-face
-def test_the_end_of_the_session_is_the_end_of_the_face(session, face, client):
+def test_the_face_ends_with_the_session(session, face, client):
     """The last test of the session."""
     began = client.raw.execute("import time; time.sleep(3600)")
     client.wait_for(lambda m: m["msg_type"] == "execute_input")

@@ -42,7 +42,7 @@ def test_later_installs_of_r_packages(begin, make_index):
     assert session.code("husklater::answer()").ok().value == "[1] 42"
 
 
-def test_a_wheel_larger_than_tmp_and_one_larger_than_the_home_directory(begin, index):
+def test_a_wheel_may_exceed_tmp_but_not_the_home_directory(begin, index):
     package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(30 << 20)})
     server = begin(CONTAINER_TMPFS_SIZE="16m", CONTAINER_HOME_SIZE="128m", **index.pip())
     session = server.session(network=True)
@@ -57,7 +57,7 @@ def test_a_wheel_larger_than_tmp_and_one_larger_than_the_home_directory(begin, i
     assert session.shell("rm ~/y; echo room").stdout == "room\n"
 
 
-def test_a_full_tmpfs_is_said_clearly(begin):
+def test_a_full_tmpfs_is_reported(begin):
     session = begin(CONTAINER_TMPFS_SIZE="16m").session()
     cell = session.code("open('/workspace/x', 'wb').write(bytes(20 << 20))")
     assert cell.ending == "error" and "/workspace and /tmp are in memory" in cell.fields["hint"]

@@ -46,7 +46,7 @@ def test_only_the_functions_of_the_header_are_exported(installed):
     assert set(re.findall(r" [A-Z] (\S+)", static)) == header_functions()
 
 
-def test_the_header_stands_alone(installed, tmp_path):
+def test_the_header_compiles_alone(installed, tmp_path):
     """In C and in C++, with every warning, and without the headers of any other library."""
     for name, compiler, standard in (("a.c", "cc", "-std=c99"), ("a.cc", "c++", "-std=c++11")):
         (tmp_path / name).write_text("#include <husk.h>\nint main(void) { return husk_version()[0] == 0; }\n")
@@ -89,7 +89,7 @@ def test_every_example_is_run():
     assert {path.stem for path in EXAMPLES.glob("*.c")} == {"hello", "stream", "files"}
 
 
-def test_an_engine_that_is_not_there(compiled, installed, tmp_path):
+def test_a_missing_engine_is_reported(compiled, installed, tmp_path):
     compiled("hello")
     env = clean_env(tmp_path / "home", LD_LIBRARY_PATH=installed[0], DOCKER_HOST=f"unix://{tmp_path}/none.sock")
     done = subprocess.run([tmp_path / "hello"], env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)

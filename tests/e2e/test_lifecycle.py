@@ -80,7 +80,7 @@ def test_ends_at_once_when_idle(start, how):
 
 # evidence: no-leftovers
 @pytest.mark.alone
-def test_ends_at_once_with_a_session_in_the_making(start):
+def test_ends_at_once_during_a_create(start):
     """And what it began is removed, which takes some seconds: all of them are waited for together."""
     servers = []
     for how in ("EOF", "SIGTERM"):
@@ -99,7 +99,7 @@ def test_ends_at_once_with_a_session_in_the_making(start):
         assert server.containers() == []
 
 
-def test_ends_when_nobody_reads(tmp_path):
+def test_ends_when_its_output_is_not_read(tmp_path):
     process = subprocess.Popen([husk_binary(), "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_env(tmp_path))
     process.stdout.close()
     process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
@@ -118,7 +118,7 @@ def test_a_probe_may_be_ended_right_after_its_answer(start):
         assert server.stderr() == ""
 
 
-def test_ended_before_it_said_a_word(tmp_path):
+def test_ends_before_its_first_message(tmp_path):
     process = subprocess.Popen([husk_binary(), "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_env(tmp_path))
     process.terminate()
     assert process.wait(10) in (0, -signal.SIGTERM)
@@ -126,7 +126,7 @@ def test_ended_before_it_said_a_word(tmp_path):
     process.stdout.close()
 
 
-def test_input_at_its_end_from_the_start(tmp_path):
+def test_ends_at_once_with_empty_input(tmp_path):
     done = subprocess.run([husk_binary(), "mcp"], stdin=subprocess.DEVNULL, capture_output=True, env=clean_env(tmp_path), timeout=10)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 

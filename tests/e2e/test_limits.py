@@ -41,7 +41,7 @@ def test_the_limit_of_a_conversation_holds_across_servers(together):
     assert not create(second).is_error
 
 
-def test_limits_hold_however_many_ask_at_once(together):
+def test_limits_hold_for_concurrent_creates(together):
     servers = [together(CONTAINER_MAX_SESSIONS=3, CONTAINER_MAX_SESSIONS_PER_THREAD=10) for _ in range(3)]
     with concurrent.futures.ThreadPoolExecutor(9) as pool:
         results = list(pool.map(create, servers * 3))
@@ -51,7 +51,7 @@ def test_limits_hold_however_many_ask_at_once(together):
     assert len(servers[0].containers()) == 3
 
 
-def test_the_limit_of_all_conversations_tells_nothing_of_the_others(together):
+def test_the_global_limit_reveals_no_other_conversations(together):
     first = together(CONTAINER_MAX_SESSIONS=1, HUSK_THREAD_ID="limits-a")
     second = together(CONTAINER_MAX_SESSIONS=1, HUSK_THREAD_ID="limits-b")
     mine = create(first).session_id
@@ -103,7 +103,7 @@ def test_a_failed_create_holds_no_slot(together):
     assert not create(together(CONTAINER_MAX_SESSIONS=1)).is_error
 
 
-def test_without_the_store_there_are_no_new_sessions_but_the_old_go_on(start):
+def test_without_the_store_only_running_sessions_work(start):
     server = start()
     session = server.session(network=False)
     with contextlib.closing(sqlite3.connect(server.home / "state" / "husk" / "husk.db", timeout=30)) as other:
@@ -122,7 +122,7 @@ def test_a_store_that_cannot_be_opened_is_named(start):
     assert refused.is_error and "husk.db" in refused.text and "XDG_STATE_HOME" in refused.fields["hint"], refused.text
 
 
-def test_results_say_that_the_lifetime_is_almost_over(start):
+def test_results_announce_the_end_of_the_lifetime(start):
     session = start(SESSION_MAX_LIFETIME_SECONDS=16).session(network=False)
     assert "notice" not in session.code("1").ok().fields
     told = wait_until(lambda: session.code("1").ok().fields.get("notice"), what="a notice")
@@ -133,7 +133,7 @@ def test_results_say_that_the_lifetime_is_almost_over(start):
     assert running.fields["ending"] in ("interrupted", "container_died") and "lifetime" in running.text and "on" in running.text
 
 
-def test_a_short_idle_time_is_told(start):
+def test_a_short_idle_time_is_announced(start):
     result = start(SESSION_IDLE_TTL_SECONDS=90).session(network=False).shell("true")
     assert "90 s without use" in result.fields["notice"]
 

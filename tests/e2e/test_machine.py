@@ -27,7 +27,7 @@ def test_tools_of_every_image(server, language):
         assert any(name in fonts for name in font.split("|")), font
 
 
-def test_there_is_one_image_for_each_runtime():
+def test_each_runtime_has_one_image():
     for image in json.loads((build_dir() / "images.json").read_text()):
         assert not [key for key in image if key.startswith("build")]
 

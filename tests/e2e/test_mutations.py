@@ -18,7 +18,7 @@ FRESH = 20 if harness.LONG else 0
 
 # evidence: input-bounds
 @pytest.mark.parametrize("number", range(1 + FRESH))
-def test_alive_and_exact_after_mutated_messages(number):
+def test_the_server_answers_correctly_after_mutated_messages(number):
     seed = random.SystemRandom().randrange(1 << 32) if number else FIXED
     print(f"seed {seed}: tests/fuzz/mutate.py --seed {seed}")
     print(mutate.run(harness.husk_binary(), seed))

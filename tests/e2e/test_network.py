@@ -52,7 +52,7 @@ def gateway(session):
     return docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}", session.container)
 
 
-def test_the_resolver_knows_no_session_s_id(online):
+def test_the_resolver_does_not_know_session_ids(online):
     """The engine's resolver answers with the names of containers, which are random and say nothing of their sessions."""
     a, b = online
     a.code("import socket\ndef named(address):\n    try: return socket.gethostbyaddr(address)[0]\n    except OSError: return ''\n"
@@ -121,7 +121,7 @@ def test_a_kernel_that_starts_slowly_gets_its_network_meanwhile(start, tmp_path,
     assert second.shell(f"getent hosts {second.container}").stdout.split()[0] == address(second)
 
 
-def test_an_engine_that_moves_no_running_container(start, tmp_path):
+def test_an_engine_that_cannot_connect_running_containers(start, tmp_path):
     """The session is started again, on its network from the beginning, as all later ones are."""
     fake = Fake(tmp_path / "bin", 'case "$1 $2" in "network disconnect") echo "network mode none: not possible" >&2; exit 125 ;; esac\n'
                                   f'exec {shutil.which("docker")} "$@"')
@@ -168,14 +168,14 @@ def test_off_from_the_shell(offline):
     ("true", False, ["lo"]),
     (None, None, ["eth0", "lo"]),
 ])
-def test_the_setting_is_the_most_and_the_argument_narrows_it(start, setting, argument, want):
+def test_the_argument_can_only_narrow_the_setting(start, setting, argument, want):
     server = start(CONTAINER_NETWORK_ENABLED=setting)
     session = server.session(**({} if argument is None else {"network": argument}))
     assert sorted(session.shell("ls /sys/class/net").stdout.split()) == want
 
 
 # evidence: network-ceiling
-def test_nobody_gets_a_network_that_is_switched_off(start):
+def test_a_network_that_is_switched_off_cannot_be_requested(start):
     """Whatever a model asks for: not for a session, not for an installer, and the schema does not offer it."""
     server = start(CONTAINER_NETWORK_ENABLED="false")
     refused = server.call("create_session", {"network": True})
@@ -186,7 +186,7 @@ def test_nobody_gets_a_network_that_is_switched_off(start):
     assert "network" not in create["inputSchema"]["properties"] and "switched it off" in create["description"]
 
 
-def test_the_network_is_made_race_free(start):
+def test_concurrent_servers_create_one_network(start):
     """Several servers need it at once: each gets it and there is one afterwards."""
     docker("network", "rm", "husk", check=False)  # stays if other sessions use it: then there is nothing to race for
     servers = [start() for _ in range(3)]

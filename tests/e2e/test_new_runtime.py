@@ -82,7 +82,7 @@ def create_tool(server):
     return next(tool for tool in server.request("tools/list").result()["tools"] if tool["name"] == "create_session")
 
 
-def test_the_page_tells_what_happens(tree):
+def test_the_commands_of_the_page_print_what_it_shows(tree):
     said, came = tree[1]
     assert came == said and len(said) == len(NAMES)
 
@@ -104,7 +104,7 @@ def test_a_jupyter_kernel_needs_no_code(server):
     assert session.code("while(1,)", 1).ending == "timeout" and session.code("print(x)").ok().stdout == "41\n"
 
 
-def test_cells_of_the_native_one_run(server):
+def test_cells_of_the_native_language_run(server):
     session = server.session(language="PERL5", network=False)  # by its alias
     assert session.code("our $x = 41; print 'größe ' . $x; warn \"careful\\n\"; undef").ok().stdout == "größe 41"
     assert session.code("$x + 1").ok().value == "42"
@@ -118,7 +118,7 @@ def test_cells_of_the_native_one_run(server):
     assert session.shell("echo shell").ok().stdout == "shell\n"
 
 
-def test_the_text_tells_what_each_language_offers(shared_server):
+def test_the_tool_describes_each_language(shared_server):
     """Of this build itself: exactly the runtimes that are there, each with what its runtime.json says of it."""
     tool = create_tool(shared_server)
     names = tool["inputSchema"]["properties"]["language"]["enum"]

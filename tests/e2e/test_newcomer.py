@@ -21,7 +21,7 @@ def make(home, *args):
     ("CONTRIBUTING.md", ["make test"]),
     ("LICENSE", ["MIT License", "WITHOUT WARRANTY OF ANY KIND"]),
 ])
-def test_papers(name, words):
+def test_documents_have_their_required_parts(name, words):
     text = (ROOT / name).read_text()
     for word in words:
         assert word in text

@@ -39,7 +39,7 @@ def test_the_tool_lists_node_and_its_aliases_work(node_server):
     assert session.stop().is_error is False
 
 
-def test_the_end_of_memory_ends_the_kernel_only(own):
+def test_running_out_of_memory_ends_only_the_kernel(own):
     result = own.code("const hog = []; for (;;) hog.push(new Array(1e5).fill(Math.random()))", 120)
     assert result.ending in ("kernel_died", "oom") and "heap" in result.stderr + result.text, result.text
     assert own.code("typeof hog").ok().value == "'undefined'"

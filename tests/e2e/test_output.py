@@ -20,7 +20,7 @@ def resident_kb(server):
 
 
 @pytest.mark.usefixtures("transport")
-def test_live_output_comes_as_progress(own_session):
+def test_live_output_is_sent_as_progress(own_session):
     server = own_session.server
     cell = own_session.start_code("import time\nfor i in range(30): print('step', i, flush=True); time.sleep(0.1)", progress="tok-1")
     server.wait_for(lambda s: len(s.progress_of("tok-1")) >= 3)
@@ -33,7 +33,7 @@ def test_live_output_comes_as_progress(own_session):
     assert any("step" in p["message"] for p in progress)
 
 
-def test_progress_is_never_glued_to_the_answer_nor_after_it(own_session):
+def test_progress_is_sent_separately_and_before_the_answer(own_session):
     server = own_session.server
     for i in range(20):
         own_session.start_code("print('x' * 10, flush=True)", progress=f"glue-{i}").tool().ok()
@@ -44,12 +44,12 @@ def test_progress_is_never_glued_to_the_answer_nor_after_it(own_session):
     assert not ids  # too short to say anything before the answer
 
 
-def test_no_token_no_progress(own_session):
+def test_without_a_token_there_is_no_progress(own_session):
     own_session.code("import time\nfor i in range(12): print(i, flush=True); time.sleep(0.1)").ok()
     assert own_session.server.notifications == []
 
 
-def test_a_silent_cell_gives_signs_of_life(own_session):
+def test_a_silent_cell_sends_progress(own_session):
     server = own_session.server
     cell = own_session.start_code("import time; time.sleep(7)", progress=7)
     server.wait_for(lambda s: s.progress_of(7))
@@ -63,7 +63,7 @@ def test_a_silent_cell_gives_signs_of_life(own_session):
 # evidence: output-clean
 @pytest.mark.alone
 @pytest.mark.usefixtures("transport")
-def test_a_flood_costs_the_server_next_to_nothing(own_session):
+def test_a_flood_uses_little_server_cpu(own_session):
     server = own_session.server
     own_session.code("1").ok()
     before = resident_kb(server)
@@ -126,7 +126,7 @@ def test_cuts_never_split_a_character(session):
     assert ended.stdout_truncated and "\ufffd" not in ended.text
 
 
-def test_both_streams_at_once(start):
+def test_both_streams_are_read_at_once(start):
     session = start(MCP_STRUCTURED_CONTENT="on").session(network=False)
     ended = session.code("import sys\nfor i in range(20000): print('o', i); print('e', i, file=sys.stderr)").ok()
     whole = ended.raw["structuredContent"]  # there alone are the texts in full
@@ -151,7 +151,7 @@ def test_pictures_stay_within_the_clients_limits(session):
     assert len(ended.raw["content"][1]["data"]) < 1_000_000
 
 
-def test_the_number_of_pictures_is_bounded_and_the_rest_is_said(session):
+def test_the_number_of_pictures_is_bounded_and_the_rest_is_counted(session):
     ended = session.code("import matplotlib.pyplot as plt\nfor i in range(15): plt.figure(figsize=(1, 1)); plt.plot([i])", 60).ok()
     assert 1 <= len(ended.images) <= 8
     assert "pictures were left out" in ended.text
@@ -175,7 +175,7 @@ def test_pictures_between_texts(start):
     assert (blocks[0]["text"], blocks[2]["text"]) == ("one\n⟦picture 1⟧", "two")
 
 
-def test_what_is_no_picture_is_not_sent(session):
+def test_invalid_pictures_are_not_sent(session):
     """Half a PNG, and one with something behind its end."""
     ended = session.code("import io\nfrom PIL import Image\nfrom IPython.display import display\n"
                          "out = io.BytesIO(); Image.new('RGB', (30, 20)).save(out, 'PNG'); png = out.getvalue()\n"
@@ -196,7 +196,7 @@ def test_the_full_text_of_a_run_is_a_resource(session):
 
 
 # evidence: output-clean
-def test_one_answer_stays_under_a_megabyte(session):
+def test_an_answer_stays_under_a_megabyte(session):
     ended = session.code("import os, base64\nfrom IPython.display import display, Image\n"
                          "import struct, zlib\n"
                          "def big_png(n):\n"

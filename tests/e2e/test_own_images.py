@@ -67,7 +67,7 @@ SMOKE = {
 
 
 @pytest.mark.parametrize("language", SMOKE)
-def test_a_session_in_another_image(offering, language):
+def test_a_session_runs_in_another_image(offering, language):
     image, first, words, second, value = SMOKE[language]
     session = offering.session(language=language, image=image, network=False)
     assert words in session.code(first).ok().text
@@ -85,7 +85,7 @@ def test_a_session_in_another_image(offering, language):
     assert docker("image", "inspect", "--format", "{{.Created}}", kept) == made, "fitted once"
 
 
-def test_what_does_not_fit_says_all_that_it_lacks(offering):
+def test_an_unfit_image_names_everything_it_lacks(offering):
     refused = offering.call("create_session", {"image": "empty", "network": False})
     assert refused.is_error and "does not fit the python runtime" in refused.text, refused.text
     for lack in ("VOLUME /data", "/bin/bash", "python3 on its PATH"):
@@ -99,7 +99,7 @@ def test_dependencies_need_an_installer_in_the_image(offering):
     wait_until(lambda: offering.containers() == [], what="the installer's end")
 
 
-def test_only_what_is_listed_is_offered(offering, server):
+def test_only_listed_images_are_offered(offering, server):
     def schema(of):
         return next(t for t in of.request("tools/list").result()["tools"] if t["name"] == "create_session")["inputSchema"]["properties"]
 
@@ -109,7 +109,7 @@ def test_only_what_is_listed_is_offered(offering, server):
     assert "CONTAINER_IMAGES" in server.call("create_session", {"image": "tools"}).text
 
 
-def test_the_page_s_example(images, tmp_path):
+def test_the_example_of_the_page_works(images, tmp_path):
     """docs/images.md, as it stands there, but for the image that it starts from, which no registry gives us here, and its tag."""
     page = (ROOT / "docs" / "images.md").read_text()
     [example] = re.findall(r"```sh\n(.*?)```", page.split("## Your own image")[1], re.DOTALL)

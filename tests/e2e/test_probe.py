@@ -23,7 +23,7 @@ def probe_checks(home, *options):
 
 
 # evidence: probe
-def test_every_forbidden_act_is_tried_and_holds(tmp_path):
+def test_every_forbidden_act_is_tried_and_refused(tmp_path):
     """Each is printed with how it was refused, for the first runtime; the others sum up. With the network on: test_fence.py."""
     checks = probe_checks(tmp_path, "--verbose")
     acts = [check for check in checks if check["name"].removeprefix("probe ") in GROUPS]
@@ -61,7 +61,7 @@ def captured(start, tmp_path):
 
 # evidence: probe-verdicts
 def test_each_missing_protection_is_noticed(captured, tmp_path, seen):
-    """Beside the same container with nothing missing but PID 1, whose filter and wall are test_without_the_guard's."""
+    """Beside the same container with nothing missing but PID 1, whose filter and wall are test_a_missing_guard_is_noticed's."""
     _, _, flags = captured
     plain = probe_matrix.run(flags.copy().for_probe())
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -75,7 +75,7 @@ def test_each_missing_protection_is_noticed(captured, tmp_path, seen):
 
 
 # evidence: probe-verdicts
-def test_without_the_guard(captured, seen):
+def test_a_missing_guard_is_noticed(captured, seen):
     """In a session, but not started by PID 1: only our own filter and Landlock are missing."""
     session, container, _ = captured
     inside = probe_matrix.Report(session.shell(probe_matrix.PROBE, 120).stdout)
@@ -113,7 +113,7 @@ def test_an_open_network_is_noticed(seen, tmp_path):
 
 
 # evidence: probe-verdicts
-def test_no_act_was_never_red(captured, seen):
+def test_every_act_can_fail(captured, seen):
     """After the tests above: what nothing can turn red proves nothing. What this machine cannot show is named in probe_matrix.py."""
     session, _, _ = captured
     acts = probe_matrix.Report(session.shell(probe_matrix.PROBE, 120).stdout).verdicts
@@ -128,7 +128,7 @@ def receipts(server):
 
 
 # evidence: probe
-def test_proof_is_asked_for_once(start, tmp_path):
+def test_the_proof_runs_once(start, tmp_path):
     server = start(SESSION_PROBE="require", home=tmp_path / "home")
     assert server.session(network=False).code("6 * 7").ok().value == "42"
     first, = receipts(server)
@@ -144,14 +144,14 @@ def test_proof_is_asked_for_once(start, tmp_path):
 
 
 # evidence: jupyter-kernels
-def test_a_stock_kernel_is_held_as_well(start):
+def test_a_stock_kernel_is_restricted_too(start):
     server = start(SESSION_PROBE="require", command=[contrib_binary(["ipykernel"]), "mcp"])
     assert server.session(language="ipykernel", network=False).code("6 * 7").ok().value == "42"
     assert re.fullmatch(r"1\d\d held", receipts(server)[0][3])
 
 
 # evidence: probe
-def test_a_session_that_does_not_hold_is_refused(start, tmp_path):
+def test_a_session_that_fails_the_proof_is_refused(start, tmp_path):
     script = tmp_path / "docker"
     script.write_text('#!/bin/bash\n[ "$1 $2" != "run --detach" ] || set -- run --device /dev/null:/dev/kvm "${@:2}"\nexec docker "$@"\n')
     script.chmod(0o755)

@@ -81,6 +81,6 @@ cat("fine\n")
 
 
 @pytest.mark.parametrize("language, code", [("python", PYTHON), ("node", NODE), ("r", R)], ids=["python", "node", "r"])
-def test_programs_run_as_they_do_elsewhere(start, language, code):
+def test_programs_work_in_a_session(start, language, code):
     reply = start().session(language=language, network=False).code(code, 100).ok()
     assert reply.text.rstrip().endswith("fine") and "Assertion" not in reply.text, reply.text

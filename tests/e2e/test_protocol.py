@@ -143,7 +143,7 @@ def test_tools_are_listed_before_initialize(raw):
     assert [t["name"] for t in raw.request("tools/list").result()["tools"]] == TOOLS
 
 
-def test_both_eras_at_once(start):
+def test_legacy_and_modern_requests_mix(start):
     server = start(era="2025-06-18")
     legacy = server.request("tools/list")
     modern_answer = modern(server, "tools/list", id="m")
@@ -175,7 +175,7 @@ def test_tools_are_well_described(start, era):
         assert all(set(t) <= {"name", "description", "inputSchema"} for t in first)
 
 
-def test_what_a_model_pays_for_the_tools(raw, capsys):
+def test_texts_for_models_stay_short(raw, capsys):
     """Every conversation carries these texts from its first message on."""
     instructions = modern(raw, "server/discover", id="d").result()["instructions"]
     tools = modern(raw, "tools/list", id="t").result()["tools"]
@@ -199,7 +199,7 @@ def test_timeout_is_published_with_its_range(shared_server):
     assert tools["create_session"]["inputSchema"]["properties"]["network"]["type"] == "boolean"
 
 
-def test_a_cursor_that_nobody_gave_out_is_bad(shared_server):
+def test_an_unknown_cursor_is_rejected(shared_server):
     assert shared_server.request("tools/list", {"cursor": "abc"}).error()["code"] == BAD_PARAMS
 
 
@@ -227,7 +227,7 @@ def test_unknown_methods_are_answered_at_once(shared_server, method):
 
 
 @pytest.mark.parametrize("request_id", [0, -1, 2**53, "", "0", "a b", "ü✓", "x" * 1000])
-def test_ids_come_back_as_they_were(shared_server, request_id):
+def test_ids_are_returned_unchanged(shared_server, request_id):
     message = shared_server.request("tools/list", id=request_id).wait()
     assert message["id"] == request_id and type(message["id"]) is type(request_id)
 
@@ -276,7 +276,7 @@ BROKEN = [
 
 # evidence: input-bounds
 @pytest.mark.parametrize("line, request_id, code", BROKEN, ids=lambda v: repr(v)[:50] if isinstance(v, bytes) else "")
-def test_broken_lines_are_answered_and_survived(raw, line, request_id, code):
+def test_broken_lines_get_errors(raw, line, request_id, code):
     raw.era = "2025-11-25"
     if request_id is not None:
         raw.methods[json.dumps(request_id)] = (None, raw.era)
@@ -307,7 +307,7 @@ def test_broken_lines_are_answered_and_survived(raw, line, request_id, code):
     ],
     ids=lambda line: line.decode()[:60],
 )
-def test_what_needs_no_answer_gets_none(raw, line):
+def test_notifications_get_no_answer(raw, line):
     raw.era = "2025-11-25"
     raw.write(line + b"\n")
     assert raw.request("ping", id="after").result() == {}
@@ -365,7 +365,7 @@ def test_old_schemas_know_no_error_without_an_id(start):
 
 
 # evidence: input-bounds
-def test_a_line_may_be_long_but_not_endless(raw):
+def test_the_length_of_a_line_is_limited(raw):
     raw.era = "2025-11-25"
     long_one = {"jsonrpc": "2.0", "id": "long", "method": "ping", "params": {"x": "y" * (4 << 20)}}
     assert raw.expect(long_one).result() == {}
@@ -378,7 +378,7 @@ def test_a_line_may_be_long_but_not_endless(raw):
     assert len(raw.orphans()) == 1
 
 
-def test_a_line_without_its_newline_counts_at_the_end(raw):
+def test_the_last_line_needs_no_newline(raw):
     raw.era = "2025-11-25"
     raw.methods['"last"'] = ("ping", raw.era)
     raw.write(b'{"jsonrpc":"2.0","id":"last","method":"ping"}')
@@ -533,7 +533,7 @@ def test_progress_is_monotone_and_ends_before_the_answer(own_session):
 
 
 @pytest.mark.parametrize("token", [0, 7, "", "seven"])
-def test_progress_tokens_come_back_as_they_were(session, token):
+def test_progress_tokens_are_returned_unchanged(session, token):
     server = session.server
     before = len(server.notifications)
     session.code("import time\nprint('x', flush=True)\ntime.sleep(0.8)", progress=token).ok()
@@ -541,7 +541,7 @@ def test_progress_tokens_come_back_as_they_were(session, token):
     assert mine and all(n["params"]["progressToken"] == token and type(n["params"]["progressToken"]) is type(token) for n in mine)
 
 
-def test_no_token_no_progress(session):
+def test_without_a_token_there_is_no_progress(session):
     before = len(session.server.notifications)
     session.code("import time\nprint('x', flush=True)\ntime.sleep(0.8)").ok()
     assert len(session.server.notifications) == before
@@ -555,7 +555,7 @@ def test_bad_progress_tokens_are_refused(shared_server):
 
 
 @pytest.mark.parametrize("era", LEGACY)
-def test_the_whole_way_in_every_legacy_revision(start, era):
+def test_a_whole_session_works_in_every_legacy_revision(start, era):
     server = start(era=era)
     session = server.session(network=False)
     session.code("x = 40").ok()

@@ -49,7 +49,7 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
         assert any(line.split()[:3] == [session.id, "python", "running"] and "MiB" in line for line in table)
 
 
-def test_a_session_without_a_server_is_left(start, terminal):
+def test_a_session_without_a_server_is_listed_as_left(start, terminal):
     server = start(home=terminal.home)
     session = server.session(network=False)
     server.close_stdin()
@@ -61,7 +61,7 @@ def test_a_session_without_a_server_is_left(start, terminal):
     assert later.is_error and "stopped by husk stop" in later.text
 
 
-def test_stop_all_ends_every_session_and_their_servers_hear_of_it(start, terminal):
+def test_stop_all_ends_every_session_and_their_servers_notice(start, terminal):
     servers = [start(home=terminal.home), start(home=terminal.home, HUSK_THREAD_ID="another")]
     sessions = [server.session(network=False) for server in servers]
     running = sessions[0].start_code("print('on', flush=True)\nimport time; time.sleep(100)", 120, progress="p")
@@ -74,7 +74,7 @@ def test_stop_all_ends_every_session_and_their_servers_hear_of_it(start, termina
         assert not server.call("create_session", {"network": False}).is_error
 
 
-def test_stop_of_what_is_not_there(terminal):
+def test_stop_of_an_unknown_session_fails(terminal):
     done = terminal.husk("stop", "a" * 26)
     assert done.returncode == 1 and "not found" in done.stderr
     assert terminal.husk("stop", "--all").stdout == "0 sessions stopped\n"
@@ -86,7 +86,7 @@ def test_wrong_usage(terminal, args):
     assert done.returncode == 64 and "usage:" in done.stderr
 
 
-def test_watch_goes_on_until_interrupted(start, terminal):
+def test_watch_runs_until_interrupted(start, terminal):
     server = start(home=terminal.home)
     server.session(network=False)
     process = subprocess.Popen([husk_binary(), "ps", "--watch"], env=clean_env(terminal.home), stdin=subprocess.DEVNULL,

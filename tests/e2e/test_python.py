@@ -12,7 +12,7 @@ def test_no_out_prompt_and_no_ansi(session):
         assert "\x1b" not in text and "\\u001b" not in text, text
 
 
-def test_streams_apart(session):
+def test_streams_are_separate(session):
     result = session.code("import sys\nprint('to out')\nprint('to err', file=sys.stderr)").ok()
     assert (result.stdout, result.stderr) == ("to out\n", "to err\n")
     assert "⟦stderr⟧" in result.text
@@ -66,7 +66,7 @@ def test_figures_become_images(session):
     assert "base64" not in result.text and len(result.text) < 1000
 
 
-def test_results_say_how_they_ended(session):
+def test_results_contain_their_ending(session):
     fields = session.code("1").fields
     for name in ("success", "ending", "stdout", "stderr", "result", "error", "display_outputs", "duration_ms"):
         assert name in fields

@@ -137,7 +137,7 @@ def test_links_and_redirects(begin, make_index):
 
 
 # evidence: index-paths
-def test_a_package_gets_no_further_than_the_index(begin, make_index):
+def test_a_package_can_reach_only_the_index(begin, make_index):
     """What else is on the index's host is not to be had, whatever way a package asks for it."""
     index = make_index(login=LOGIN)
     (index.folder / "secret.txt").write_text("of somebody else")
@@ -196,7 +196,7 @@ def test_a_wrong_login_is_explained(begin, make_index):
     wait_until(lambda: not left(server), what="everything of it to go")
 
 
-def test_a_cancelled_install_lets_go_of_the_index(begin, make_index):
+def test_a_cancelled_install_closes_its_connections(begin, make_index):
     index = make_index(login=LOGIN)
     package_index.add_wheel(index.folder, "husk-slow", "1.0")
     index.hold("husk_slow")

@@ -142,7 +142,7 @@ def test_in_a_pipe(home, language, text, code, shown, error):
     assert error in done.stderr
 
 
-def test_a_session_of_a_server_and_one_that_it_has_left(start, home):
+def test_sessions_with_and_without_a_server_can_be_used(start, home):
     """Both use it at the same time; when the server has ended, the next prompt takes it over, and leaves it too."""
     server = start(home=home)
     session = server.session(language="python")
@@ -157,7 +157,7 @@ def test_a_session_of_a_server_and_one_that_it_has_left(start, home):
     assert subprocess.run([husk_binary(), "stop", session.id], env=clean_env(home), timeout=PATIENCE, check=False).returncode == 0
 
 
-def test_a_pipe_ends_where_its_server_does(start, home):
+def test_a_piped_repl_ends_with_its_server(start, home):
     """Whether the cell ran is not known: what comes behind it does not run."""
     server = start(home=home)
     session = server.session(network=False)

@@ -178,7 +178,7 @@ fail()
     assert b'File "/workspace/p.py", line 9, in <module>\n' in done.stderr and done.stderr.endswith(b"ValueError: no\n"), done.stderr
 
 
-def test_the_programs_folder_comes_along(run):
+def test_the_folder_of_the_program_is_copied(run):
     """But for .git and what .gitignore names; --alone leaves all of it here."""
     for name in ("lib", ".git", "ignored"):
         (run.folder / name).mkdir()
@@ -233,7 +233,7 @@ except KeyboardInterrupt:
     assert screen.end() == 5
 
 
-def test_every_end_is_written_down(run):
+def test_every_end_is_recorded(run):
     """Also of a run that is interrupted, whose program may handle that."""
     (run.folder / "p.py").write_text("import sys\nprint('began', flush=True)\ntry:\n    sys.stdin.read()\nexcept KeyboardInterrupt:\n    sys.exit(9)\n")
     with subprocess.Popen([husk_binary(), "run", "p.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=run.env,
@@ -247,7 +247,7 @@ def test_every_end_is_written_down(run):
     assert ends == [("run", "error"), ("run", "ok")]
 
 
-def test_a_module_that_ends_late_and_has_no_input(run):
+def test_a_module_with_timers_and_closed_input_runs(run):
     """Timers are waited for, modules beside it are found, and a closed standard input is an empty one."""
     (run.folder / "lib.mjs").write_text("export const twice = (x) => 2 * x;\n")
     (run.folder / "m.mjs").write_text("""

@@ -37,7 +37,7 @@ def is_running(result, run):
     return result
 
 
-def test_a_run_goes_on_and_each_answer_has_what_is_new(own_session):
+def test_a_run_continues_and_each_answer_has_the_new_output(own_session):
     s = own_session
     s.shell("touch /workspace/go1").ok()
     first = is_running(s.code(STEPS, wait=1), 2)
@@ -52,7 +52,7 @@ def test_a_run_goes_on_and_each_answer_has_what_is_new(own_session):
     assert refused.is_error and "run 2 has ended" in refused.text
 
 
-def test_an_end_is_reported_once_on_whichever_call_comes_first(own_session):
+def test_an_end_is_reported_once_by_the_next_call(own_session):
     s = own_session
     run = s.code(STEPS, wait=0).run
     reminded = s.shell("true")
@@ -81,7 +81,7 @@ def test_pictures_come_with_the_answer_that_has_them(own_session):
     assert len(images) == 1 and len(last.images) == 1
 
 
-def test_interrupt_ends_it_and_the_variables_stay(own_session):
+def test_an_interrupt_ends_the_run_and_keeps_variables(own_session):
     s = own_session
     begun = s.code("kept = 1\nprint('begun', flush=True)\nwhile True: pass", wait=2)
     assert begun.stdout == "begun\n"
@@ -91,7 +91,7 @@ def test_interrupt_ends_it_and_the_variables_stay(own_session):
     assert s.code("kept").ok().value == "1"
 
 
-def test_the_next_cell_queues_and_says_behind_which(own_session):
+def test_the_next_cell_queues_and_names_the_run_before_it(own_session):
     s = own_session
     first = s.code(STEPS, wait=0).run
     queued = s.code("'after'", wait=0)
@@ -139,7 +139,7 @@ def test_a_client_that_stops_waiting_does_not_end_the_run(own_session):
 
 @pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("how", ["SIGKILL", "EOF"])
-def test_runs_survive_the_server_and_nothing_is_told_twice(window, how):
+def test_runs_survive_the_server_and_are_reported_once(window, how):
     first = window()
     session = first.session(network=False)
     session.shell("touch /workspace/go1").ok()
@@ -173,7 +173,7 @@ def until_done(session, run):
             return text
 
 
-def test_a_stream_that_breaks_while_a_run_is_waited_for(own_session):
+def test_a_wait_survives_a_broken_stream(own_session):
     s = own_session
     s.shell("touch /workspace/go1").ok()
     run = s.code(STEPS, wait=1).run
@@ -186,7 +186,7 @@ def test_a_stream_that_breaks_while_a_run_is_waited_for(own_session):
     assert waiting.tool().ok().stdout == "step 2\nstep 3\n"
 
 
-def test_a_kernel_that_dies_while_its_run_is_waited_for(own_session):
+def test_a_kernel_that_dies_during_a_wait_is_reported(own_session):
     s = own_session
     run = s.code("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(1000)", wait=1)
     waiting = s.start_code(run=run.run, wait=60)

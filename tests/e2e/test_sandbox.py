@@ -157,7 +157,7 @@ def test_the_home_directory_is_on_disk(inside, outside):
 
 
 # evidence: container-user
-def test_sessions_have_users_of_their_own(server, inside):
+def test_each_session_has_its_own_user(server, inside):
     other = server.session()
     uid = int(other.shell("id -u").stdout)
     assert uid in SESSION_UIDS and uid != inside["uid"]
@@ -197,7 +197,7 @@ def test_pids(inside):
 
 
 # evidence: container-limits
-def test_limits_from_outside(outside):
+def test_limits_are_visible_from_outside(outside):
     host = outside["HostConfig"]
     assert host["Memory"] == host["MemorySwap"] == 2048 * MB
     assert (host["CpuQuota"], host["CpuPeriod"], host["PidsLimit"]) == (200000, 100000, 512)

@@ -13,7 +13,7 @@ LOOK = ("df -B1 --output=size /workspace | tail -1; cut -d' ' -f1 /sys/fs/cgroup
         " echo $OMP_NUM_THREADS")
 
 
-def test_what_was_asked_for_holds_is_shown_and_outlives_the_server(start, tmp_path):
+def test_requested_limits_hold_are_shown_and_outlive_the_server(start, tmp_path):
     first = start(home=tmp_path / "home", CONTAINER_MEMORY_LIMIT="500m", CONTAINER_TMPFS_SIZE="50m")
     created = first.call("create_session", {"network": False, "memory": "512m", "cpus": 0.5, "disk": "64m"})
     assert created.fields["limits"] == {"memory": MEMORY, "cpus": 0.5, "disk": DISK}, created.text
@@ -48,7 +48,7 @@ def test_what_was_asked_for_holds_is_shown_and_outlives_the_server(start, tmp_pa
     ({"cpus": 0}, "cpus must be a number above 0"),
     ({"cpus": 1000}, "Only the person who runs Husk can allow more, by CONTAINER_CPUS_MAX"),
 ])
-def test_what_cannot_be_had_is_refused_and_nothing_started(server, arguments, words):
+def test_invalid_limits_are_rejected_and_nothing_is_started(server, arguments, words):
     refused = server.call("create_session", {"network": False, **arguments})
     assert refused.is_error and words in refused.text and "INVALID_INPUT" in refused.text, refused.text
     assert server.containers() == []

@@ -112,7 +112,7 @@ def config(home, *args, typed="", **settings):
     return subprocess.run([husk_binary(), "config", *args], input=typed, capture_output=True, text=True, env=clean_env(home, **settings))
 
 
-def test_what_is_kept_counts_until_it_is_unset(start, tmp_path, usual_file):
+def test_a_kept_setting_applies_until_it_is_unset(start, tmp_path, usual_file):
     home, name = tmp_path / "s", "CONTAINER_EXECUTION_TIMEOUT_SECONDS"
     assert config(home, "set", name, "55").returncode == 0
     with start(home=home) as server:
@@ -147,7 +147,7 @@ def test_a_secret_is_read_from_standard_input_and_not_listed(tmp_path):
     (("set", "ENCRYPTION_KEY", "x" * 40), "can't be kept"),
     (("get", "NOTHING"), "no setting"),
 ])
-def test_what_means_nothing_is_not_kept(tmp_path, args, words):
+def test_invalid_settings_are_not_kept(tmp_path, args, words):
     done = config(tmp_path / "s", *args)
     assert done.returncode == 64 and words in done.stderr and "usage: husk config" in done.stderr
     assert not list(tmp_path.rglob("settings.db"))
@@ -313,7 +313,7 @@ def test_the_default_timeout_is_a_setting(terse):
 # --- the rest
 
 
-def test_structured_content_when_asked_for(start):
+def test_structured_content_is_sent_on_request(start):
     session = start(MCP_STRUCTURED_CONTENT="on").session(network=False)
     for result in (session.code("1 + 1"), session.shell("true")):
         assert result.raw["structuredContent"] == result.raw["_meta"]["dev.husk/result"]

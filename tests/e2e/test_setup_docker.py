@@ -26,7 +26,7 @@ def test_a_second_run_changes_nothing():
     assert docker("image", "inspect", "--format", "{{.Id}} {{.Created}}", *tags) == before
 
 
-def test_it_only_looks_at_the_engine_when_asked():
+def test_engine_only_checks_no_images():
     done = run("--engine-only")
     assert done.returncode == 0 and "answers" in done.stdout and "image" not in done.stdout
 
@@ -37,18 +37,18 @@ def test_help_and_wrong_usage():
     assert done.returncode == 64 and "usage" in done.stderr
 
 
-def test_an_engine_elsewhere_is_never_installed():
+def test_an_engine_of_docker_host_is_never_installed():
     done = run("--engine-only", DOCKER_HOST="unix:///nonexistent/docker.sock")
     assert done.returncode == 111
     assert "/nonexistent/docker.sock" in done.stderr and "installing" not in done.stdout
 
 
-def test_a_missing_list_of_images_says_what_to_do(tmp_path):
+def test_a_missing_list_of_images_is_reported(tmp_path):
     done = run("--images", str(tmp_path / "images.json"))
     assert done.returncode != 0 and "make" in done.stderr
 
 
-def test_a_client_alone_is_no_engine(tmp_path):
+def test_a_client_without_an_engine_is_reported(tmp_path):
     """With a docker client on the PATH but nothing that answers at its context, it does not claim success."""
     fake = tmp_path / "docker"
     fake.write_text("#!/bin/sh\ncase $1 in context) echo tcp://engine.invalid:2375 ;; *) exit 1 ;; esac\n")

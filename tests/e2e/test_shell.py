@@ -68,7 +68,7 @@ def test_a_person_works_beside_the_agent(own_session, shell):
 
 
 # evidence: consoles
-def test_a_flood_delays_nobody_and_fills_no_memory(own_session, shell):
+def test_a_flood_delays_no_other_and_fills_no_memory(own_session, shell):
     flood = shell("--", "yes", "0123456789abcdef" * 4)
     flood.until("0123456789abcdef\r\n")
     # Nobody reads the terminal: all of it waits, in a window.
@@ -84,7 +84,7 @@ def test_a_flood_delays_nobody_and_fills_no_memory(own_session, shell):
     assert flood.wait() == 129
 
 
-def test_the_ways_out(own_session, shell):
+def test_every_exit_restores_the_terminal(own_session, shell):
     """However it ends, wait() finds the terminal as it was."""
     assert shell("sh", "-c", "exit 3").wait() == 3
     assert shell("--", "no-such-program").wait() == 127

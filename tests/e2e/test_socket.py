@@ -13,7 +13,7 @@ def folders(server):
     return sorted(pathlib.Path(server.home, "state", "husk", "lines").glob("*"))
 
 
-def test_no_docker_process_is_kept_and_the_folder_goes(start):
+def test_no_docker_process_is_kept_and_the_folder_is_removed(start):
     server = start(HUSK_TRANSPORT="socket")
     session = server.session(network=False)
     assert session.code("6 * 7").ok().value == "42"
@@ -26,7 +26,7 @@ def test_no_docker_process_is_kept_and_the_folder_goes(start):
 
 
 # evidence: container-mountinfo
-def test_nobody_inside_sees_a_path_of_the_user(start):
+def test_host_paths_are_not_visible_inside(start):
     server = start(HUSK_TRANSPORT="socket", XDG_RUNTIME_DIR=None)
     session = server.session(network=False)
     mounts = session.shell("cat /proc/self/mountinfo").ok().text
@@ -51,7 +51,7 @@ while time.monotonic() < deadline:
 
 
 # evidence: socket-peer
-def test_a_process_of_the_sandbox_is_refused(start, tmp_path):
+def test_a_process_of_the_session_is_refused(start, tmp_path):
     """It is there before the next server, and dials as often as it likes: it hears nothing, and PID 1 is let in."""
     home = tmp_path / "home"
     first = start(home=home, HUSK_TRANSPORT="socket")
@@ -66,7 +66,7 @@ def test_a_process_of_the_sandbox_is_refused(start, tmp_path):
     assert set(heard.stdout.split("\n")) <= {"b''", ""} and heard.stderr.count("ead-only file system") == 2
 
 
-def test_what_nobody_dials_is_reached_by_exec(start):
+def test_a_missing_socket_falls_back_to_exec(start):
     """An engine whose containers do not see the socket: here, since it is taken away before PID 1 comes up."""
     server = start(HUSK_TRANSPORT="auto")
     creating = server.start_call("create_session", {"network": False})

@@ -92,7 +92,7 @@ def test_exports_are_listed(place):
     assert len(text) == 4, "a path with a line break takes one line"
 
 
-def test_nothing_is_made_by_a_look(tmp_path):
+def test_reading_creates_no_files(tmp_path):
     place = Place(tmp_path)
     assert place.json("exports") == {"exports": []}
     assert place.husk("exports").stdout.startswith("No exports of this conversation")
@@ -103,7 +103,7 @@ def test_nothing_is_made_by_a_look(tmp_path):
 
 
 # evidence: history-tampering
-def test_calls_are_remembered(place, start):
+def test_runs_are_recorded(place, start):
     server = start(home=place.home, **place.settings)
     session = server.session(network=False)
     session.code("print('x' * 100)").ok()
@@ -167,7 +167,7 @@ def test_a_session_as_a_notebook(place, start):
     assert "uname" not in str(place.sql("SELECT sealed FROM cells")) and CANARY not in everything
 
 
-def test_without_the_setting_nothing_of_it_is_kept(tmp_path, start):
+def test_without_the_setting_no_cells_are_kept(tmp_path, start):
     place = Place(tmp_path / "home")
     server = start(home=place.home)
     session = server.session(network=False)
@@ -177,7 +177,7 @@ def test_without_the_setting_nothing_of_it_is_kept(tmp_path, start):
     assert place.sql("SELECT COUNT(*) FROM cells") == [["0"]]
 
 
-def test_a_cancelled_call_is_remembered_as_such(place, start):
+def test_a_cancelled_run_is_recorded_as_such(place, start):
     server = start(home=place.home, **place.settings)
     session = server.session(network=False)
     answer = server.start_call("execute_code", {"session_id": session.id, "code": "print('on', flush=True)\nimport time; time.sleep(60)"},
@@ -187,7 +187,7 @@ def test_a_cancelled_call_is_remembered_as_such(place, start):
     wait_until(lambda: [e["ending"] for e in place.json("history", session.id)["executions"]] == ["cancelled"])
 
 
-def test_copies_and_what_another_server_heard_the_end_of_are_remembered(place, start):
+def test_copies_and_ends_seen_by_another_server_are_recorded(place, start):
     first = start(home=place.home, **place.settings)
     session = first.session(network=False)
     files = [{"file_content": "12345678", "destination": "a"}]
@@ -217,7 +217,7 @@ def says_why(result):
     assert CANARY not in result.text
 
 
-def test_a_stopped_postgres_stops_nothing_else(start, tmp_path, postgres):
+def test_a_stopped_postgres_does_not_stop_sessions(start, tmp_path, postgres):
     server = start(DATABASE_URL=postgres.url)
     session = server.session(network=False)
     postgres.pause()
@@ -238,7 +238,7 @@ def test_a_stopped_postgres_stops_nothing_else(start, tmp_path, postgres):
     wait_until(lambda: len(Place(tmp_path, postgres).json("history", session.id)["executions"]) == 21, what="what was done meanwhile")
 
 
-def test_a_killed_postgres_is_found_again(start, postgres):
+def test_a_killed_postgres_is_reconnected(start, postgres):
     server = start(DATABASE_URL=postgres.url)
     session = server.session(network=False)
     postgres.kill()
@@ -267,7 +267,7 @@ def test_a_server_ends_at_once_whatever_its_store_does(start, postgres):
     postgres.resume()
 
 
-def test_commands_say_that_the_store_is_away(tmp_path, postgres):
+def test_commands_report_that_the_store_is_down(tmp_path, postgres):
     place = Place(tmp_path, postgres)
     postgres.kill()
     for args in (("exports",), ("exports", "--all"), ("history", "x")):

@@ -60,7 +60,7 @@ def session(start):
     return start(**AT_ONCE).session(network=False)
 
 
-def test_a_task_from_its_handle_to_its_result(session):
+def test_a_task_has_a_handle_and_a_result(session):
     server = session.server
     task = begin(session)
     assert get(server, task)["status"] == "working"
@@ -86,7 +86,7 @@ def test_a_task_from_its_handle_to_its_result(session):
     assert raised["status"] == "completed" and "ZeroDivisionError" in ToolResult(raised["result"]).text
 
 
-def test_who_may_not_have_a_task_waits(session):
+def test_clients_without_tasks_wait(session):
     waited = session.start_code(UNTIL_GO)  # declares nothing
     task = begin(session, "'behind it'")
     go(session)
@@ -99,7 +99,7 @@ def test_who_may_not_have_a_task_waits(session):
     assert again.ok().run == running.run
 
 
-def test_cancel_ends_the_run_and_the_variables_stay(session):
+def test_cancel_ends_the_run_and_keeps_variables(session):
     task = begin(session, "kept = 1\n" + UNTIL_GO)
     command = call(session, "execute_terminal", command="sleep 1000")
     session.server.docker("exec", session.container, "sh", "-c", "until [ -e /workspace/begun ]; do sleep 0.02; done")
@@ -113,7 +113,7 @@ def test_cancel_ends_the_run_and_the_variables_stay(session):
     assert unknown["code"] == -32602 and "there is no task" in unknown["message"]
 
 
-def test_a_task_survives_the_server_and_is_told_once(start, tmp_path):
+def test_a_task_survives_the_server_and_is_reported_once(start, tmp_path):
     """Killed with one task at work and one whose end was never asked for; each server that follows knows both."""
     home = tmp_path / "home"
     session = start(home=home, **AT_ONCE).session(network=False)

@@ -14,7 +14,7 @@ def terminal(_shared, tmp_path_factory):
     session.stop()
 
 
-def test_it_is_bash_in_the_workspace(own_session):
+def test_commands_run_in_bash_in_the_workspace(own_session):
     result = own_session.shell("pwd; echo ${BASH_VERSION%%.*}; [[ -n x ]] && echo yes").ok()
     lines = result.stdout.splitlines()
     assert lines[0] == "/workspace" and int(lines[1]) >= 4 and lines[2] == "yes"
@@ -28,7 +28,7 @@ def test_directory_and_exports_persist(terminal):
     assert terminal.shell("echo \"<$COLOUR>\"; cd /workspace").stdout == "<>\n"
 
 
-def test_they_persist_past_failures_and_exit(terminal):
+def test_directory_and_exports_persist_after_failures_and_exit(terminal):
     assert terminal.shell("cd /tmp; export KEPT=yes; exit 7").exit_code == 7
     assert terminal.shell("pwd; echo $KEPT; cd /workspace").stdout == "/tmp\nyes\n"
     assert terminal.shell("export AGAIN=1; false").exit_code == 1
@@ -41,7 +41,7 @@ def test_odd_values_survive(terminal):
     assert terminal.shell("echo ${EMPTY-unset}x").stdout == "x\n"
 
 
-def test_a_directory_that_vanished(terminal):
+def test_a_removed_directory_falls_back_to_the_workspace(terminal):
     terminal.shell("mkdir -p /tmp/gone && cd /tmp/gone && rmdir /tmp/gone")
     result = terminal.shell("echo alive; cd /workspace && pwd")
     assert "alive" in result.stdout and result.stdout.endswith("/workspace\n")
@@ -59,7 +59,7 @@ def test_exit_codes(terminal, command, code):
         assert str(code) in result.text.splitlines()[0]
 
 
-def test_death_by_signal_is_told(terminal):
+def test_death_by_signal_is_reported(terminal):
     result = terminal.shell("sh -c 'kill -9 $$'")
     assert result.exit_code == 137 or result.signal == 9
     result = terminal.shell("kill -SEGV $$")
@@ -68,7 +68,7 @@ def test_death_by_signal_is_told(terminal):
     assert terminal.shell("echo alive").stdout == "alive\n"
 
 
-def test_streams_apart(terminal):
+def test_streams_are_separate(terminal):
     result = terminal.shell("echo out; echo err >&2; echo out2; echo err2 >&2").ok()
     assert (result.stdout, result.stderr) == ("out\nout2\n", "err\nerr2\n")
 
@@ -90,7 +90,7 @@ def test_a_syntax_error_is_an_exit_code(terminal):
     assert terminal.shell("echo alive").stdout == "alive\n"
 
 
-def test_a_timeout_kills_the_group_and_returns_what_there_was(terminal):
+def test_a_timeout_kills_the_group_and_returns_the_output(terminal):
     result = terminal.shell("echo before; echo to stderr >&2; sleep 61 & sleep 62 | sleep 63; echo never", 1)
     assert not result.is_error
     assert (result.success, result.ending) == (False, "timeout")
@@ -100,7 +100,7 @@ def test_a_timeout_kills_the_group_and_returns_what_there_was(terminal):
     assert terminal.shell("grep -lx sleep /proc/[0-9]*/comm").stdout == ""
 
 
-def test_a_timeout_kills_what_ignores_signals(terminal):
+def test_a_timeout_kills_processes_that_ignore_signals(terminal):
     result = terminal.shell("trap '' TERM INT HUP; echo stubborn; while :; do sleep 0.1; done", 1)
     assert result.ending == "timeout" and result.stdout == "stubborn\n"
     assert result.duration_ms < 10000
@@ -114,7 +114,7 @@ def test_a_timeout_keeps_the_last_good_directory(terminal):
     assert result.stdout in ("/tmp\n1\n", "/home/sandbox\n1\n")
 
 
-def test_background_processes_are_not_waited_for_and_stay(terminal):
+def test_background_processes_are_not_waited_for_and_keep_running(terminal):
     result = terminal.shell("sleep 45 >/dev/null 2>&1 & echo $!", 20).ok()
     assert result.took < 10
     pid = int(result.stdout)
@@ -200,7 +200,7 @@ def test_large_output_is_cut_in_the_middle(terminal):
     assert len(result.text) <= 45500
 
 
-def test_a_silent_success_is_said(terminal):
+def test_a_silent_success_is_reported(terminal):
     assert terminal.shell("true").ok().text == "(no output)"
 
 

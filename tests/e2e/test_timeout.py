@@ -2,7 +2,7 @@
 
 import pytest
 
-def test_what_was_done_before_the_timeout_is_kept(session):
+def test_output_and_variables_before_the_timeout_are_kept(session):
     result = session.code("import time\ncount = 0\nwhile True:\n    count += 1\n    time.sleep(0.01)", 1)
     assert 900 <= result.duration_ms < 10000 and result.text.startswith("⟦timeout⟧") and "1 s" in result.text
     assert int(session.code("count").ok().value) > 10

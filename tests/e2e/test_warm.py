@@ -36,7 +36,7 @@ def server(start):
 
 # evidence: warm-containers
 @pytest.mark.usefixtures("transport")
-def test_a_session_made_of_a_warm_container_is_like_any_other(server):
+def test_a_session_from_a_warm_container_is_like_any_other(server):
     sessions, seen = [], []
     for arguments in ({}, {"env": {"FLAVOUR": "sour"}, "cwd": "/tmp"}):
         row, container = wait_for_warm(server)

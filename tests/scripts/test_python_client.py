@@ -104,7 +104,7 @@ def test_a_notebook_shows_pictures_and_tables(session, monkeypatch, capsys):
 # --- runs that outlive their call
 
 
-def test_a_run_goes_on(session):
+def test_a_run_continues_after_the_wait(session):
     begun = session.run("print('begun', flush=True)\nimport os, time\nwhile not os.path.exists('/tmp/went'): time.sleep(0.01)\n'went'", wait=0)
     assert begun.running and not begun and begun.run
     assert [(run.number, run.kind, run.state) for run in session.look().runs] == [(begun.run, "code", "running")]
@@ -118,7 +118,7 @@ def test_a_run_goes_on(session):
     assert raised.value.cause == "run_told"
 
 
-def test_an_interpreter_is_asked(session):
+def test_an_interpreter_answers_queries(session):
     session.run("größe = {'a': 1}\ndef double(n):\n    'Twice as much.'\n    return n + n")
     found = session.complete("x = 1\ngrö + 1", 9)
     assert ("x = 1\ngrö + 1"[found.start:found.end], found.matches, found.more) == ("grö", ["größe"], False)
@@ -135,7 +135,7 @@ def test_an_interpreter_is_asked(session):
     assert session.complete("doub").matches == ["double"]
 
 
-def test_interrupt_restart_and_a_look(session):
+def test_interrupt_restart_and_look_work(session):
     session.run("held = [1, 2, 3]")
     endless = session.shell("sleep 1000", wait=0)
     assert session.shell(run=endless.run, interrupt=True).ending == "interrupted"
@@ -150,7 +150,7 @@ def test_interrupt_restart_and_a_look(session):
             session.run(**wrong)
 
 
-def test_a_cell_and_a_command_ask(session):
+def test_prompts_of_cells_and_commands_are_answered(session):
     asks = session.run("name = input('Name? ')\nname * 2", interactive=True)
     assert (asks.ending, asks.waiting, asks.prompt) == ("waiting", True, "Name? ")
     assert session.run(run=asks.run, input="ab").value == "'abab'"
@@ -163,7 +163,7 @@ def test_a_cell_and_a_command_ask(session):
             session.run(**wrong)
 
 
-def test_a_value_of_the_session_becomes_one_of_this_program(session):
+def test_values_are_copied_out_of_the_session(session):
     assert session.run("{'a': [1, -2.5, None, True], 'b': ('x', \"it's\")}").json() == {"a": [1, -2.5, None, True], "b": ("x", "it's")}
     for code in ("object()", "None", "set()", "{1: print}"):
         with pytest.raises(ValueError, match="value"):
@@ -185,7 +185,7 @@ def test_an_exit_code_is_shown(session):
 # --- while it runs
 
 
-def test_lines_as_they_come(session):
+def test_lines_are_passed_on_live(session):
     items = list(session.stream("import sys\nfor i in range(3): print(i)\nprint('no end', end='')\nprint('bad', file=sys.stderr)\n5"))
     assert [line for kind, line in items if kind == "stdout"] == ["0\n", "1\n", "2\n", "no end"]
     assert ("stderr", "bad\n") in items and items[-1][0] == "result" and items[-1][1].json() == 5
@@ -195,7 +195,7 @@ def test_lines_as_they_come(session):
     assert session.run("6").json() == 6
 
 
-def test_output_as_it_comes(session):
+def test_output_is_passed_on_live(session):
     """Each line is heard before the next one is printed: the cell waits for a file that the listener makes."""
     heard = [""]
 
@@ -235,20 +235,20 @@ def test_cancel_from_another_thread(session):
     assert session.run("1").success
 
 
-def test_a_timeout_is_an_ending(session):
+def test_a_timeout_is_a_result(session):
     result = session.run("while True: pass", timeout=1)
     assert result.ending == "timeout" and result.error.type == "TimeoutError" and "timeout: The cell ran longer than 1 s" in str(result)
     with pytest.raises(husk.RunError, match="timeout: The cell ran longer than 1 s"):
         result.check()
 
 
-def test_a_deadline(session):
+def test_a_deadline_ends_the_call(session):
     with pytest.raises(TimeoutError) as raised:
         session.run("while True: pass", timeout=300, deadline=0.5)
     assert raised.value.cause == "deadline" and raised.value.hint
 
 
-def test_ctrl_c(session):
+def test_ctrl_c_ends_the_call(session):
     def listen(_):
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -271,7 +271,7 @@ def test_a_program_reads_its_own_files(manager, tmp_path, monkeypatch):
     manager.stop_session(sid)
 
 
-def test_a_folder_comes_out_as_a_folder(manager, tmp_path):
+def test_a_folder_is_exported_as_a_folder(manager, tmp_path):
     """Merged into one that is there; links that lead out stay behind, and none is followed."""
     session = husk.Session(manager=manager, network=False)
     session.shell("mkdir -p out/sub; echo 1 >out/sub/a; ln -s /etc/passwd out/bad; ln -s sub/a out/good; echo x >f")
@@ -425,7 +425,7 @@ def test_misuse_raises(session, call):
 
 @pytest.mark.parametrize("rest", ["nothing", "everything"])
 @pytest.mark.parametrize("handle", [None, 1, 0x7000])
-def test_no_call_of_the_library_takes_the_process_along(handle, rest):
+def test_calls_with_bad_handles_return_an_error(handle, rest):
     """Each with a handle that is none, and with nothing or all of the rest: an error that says what was wrong."""
     library = _lib.library
     for name, (result, kinds) in _lib._FUNCTIONS.items():
@@ -489,7 +489,7 @@ def test_python_3_9_can_read_it():
         ast.parse(path.read_text(), feature_version=(3, 9))
 
 
-def test_it_is_typed_and_depends_on_nothing():
+def test_the_module_is_typed_and_has_no_dependencies():
     assert (PACKAGE / "py.typed").exists()
     known = set(sys.stdlib_module_names) | {"IPython", "typing_extensions"}  # the latter only for type checkers
     for path in PACKAGE.glob("*.py"):
@@ -549,7 +549,7 @@ def test_messages_have_names_of_this_module(manager):
     assert "husk_" not in str(raised.value)
 
 
-def test_structures_are_as_the_header_has_them():
+def test_structures_match_the_header():
     """Field by field, in order: ctypes believes what it is told."""
     import re
 
@@ -580,7 +580,7 @@ def test_structures_are_as_the_header_has_them():
     assert declared - set(_lib._FUNCTIONS) == {"husk_text"}  # Python has a property for it
 
 
-def test_names_of_0_1_are_aliases():
+def test_names_of_version_0_1_are_aliases():
     for one in (husk.SandboxManager, husk.Session):
         assert one.look is one.status
     assert husk.SandboxManager.list_everything is husk.SandboxManager.list_all_sessions

@@ -41,14 +41,14 @@ def test_every_block_is_known():
         assert section(title)[1] in ("sh", "python") and not section(title)[2]
 
 
-def test_the_two_commands_are_those_of_ci():
+def test_ci_runs_the_same_two_commands():
     assert commands(section("Two commands")[3]) == MAKE
     assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
     assert all(f"run: {command}\n" in workflow for command in MAKE)
 
 
-def test_connecting_a_client(tmp_path):
+def test_the_client_configuration_works(tmp_path):
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "claude").write_text('#!/bin/sh\necho claude "$@"\n')
@@ -59,11 +59,11 @@ def test_connecting_a_client(tmp_path):
     assert server == {"command": f"{build_dir()}/husk", "args": ["mcp"]}
 
 
-def test_the_script(tmp_path):
+def test_the_script_runs(tmp_path):
     assert run(tmp_path, "From a script") == ["30", "[0, 1, 4, 9, 16]", "ZeroDivisionError", "('squares are kept\\n', 16)"]
 
 
-def test_the_terminal(tmp_path):
+def test_the_terminal_commands_run(tmp_path):
     lines = run(tmp_path, "From a terminal")
     assert lines[:5] == ["hello from a session", "exit code 3", "42", "'hello, you'", "[1] 15.4"]
 

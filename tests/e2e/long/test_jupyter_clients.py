@@ -60,7 +60,7 @@ def test_every_runtime(place, runtime):
             assert client.value("'x' in globals()") == "False"
 
 
-def test_memory_that_runs_out_is_told(place):
+def test_running_out_of_memory_is_reported(place):
     env, prefix = place
     with kernel("husk-python", prefix, {**env, "CONTAINER_MEMORY_LIMIT": "700m"}) as (client, _):
         reply, outputs = client.run("x = bytearray(10 ** 9)")
@@ -68,7 +68,7 @@ def test_memory_that_runs_out_is_told(place):
         assert client.value("1 + 1") == "2"
 
 
-def test_a_killed_jupyter_takes_its_kernel_along(place):
+def test_a_killed_jupyter_ends_its_kernel(place):
     """The kernel's parent is a process of its own, which dies without a word."""
     env, prefix = place
     program = (f"import sys; sys.path[:0] = {[str(pathlib.Path(__file__).parents[1])]!r}\n"
@@ -92,7 +92,7 @@ def attached(tmp_path):
     server.stop()
 
 
-def test_a_session_outlives_its_server_and_clients_stay(attached):
+def test_a_session_outlives_its_server_and_clients_stay_connected(attached):
     server, _, face = attached
     client = face.client()
     client.run("kept = 5")

@@ -36,7 +36,7 @@ def agent(tmp_path):
 
 
 @pytest.mark.parametrize("name", listed())
-def test_the_commands_of(name, agent, tmp_path):
+def test_commands_of_the_page_run(name, agent, tmp_path):
     work = tmp_path / "work"
     if name == "CONTRIBUTING.md":
         subprocess.run(["git", "clone", "--quiet", ROOT, work], check=True)
@@ -48,6 +48,6 @@ def test_the_commands_of(name, agent, tmp_path):
     shutil.rmtree(work)
 
 
-def test_pages_that_are_run_elsewhere():
+def test_pages_tested_elsewhere_are_listed():
     for page, test in ELSEWHERE.items():
         assert (ROOT / page).is_file() and pathlib.PurePath(page).name in (ROOT / test).read_text(encoding="utf-8")
