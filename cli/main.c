@@ -9,7 +9,7 @@
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/exit.h"
-#include "cli/gc-exports.h"
+#include "cli/gc-old.h"
 #include "cli/jupyter.h"
 #include "cli/records.h"
 #include "cli/repl/repl.h"
@@ -50,7 +50,7 @@ static int run_verb(const struct options *options)
 	case VERB_PS:
 	case VERB_STOP:
 	case VERB_GC:
-		return options->old_exports ? gc_exports_run(options) : sessions_run(options);
+		return options->old_exports || options->old_images ? gc_old_run(options) : sessions_run(options);
 	case VERB_EXPORTS:
 	case VERB_HISTORY:
 		return options->verify ? verify_run(options) : records_run(options);

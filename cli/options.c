@@ -97,6 +97,7 @@ static const struct option_row {
 	STRING("delete", delete_id),
 	FLAG("all", all),
 	FLAG("exports", old_exports),
+	FLAG("images", old_images),
 	PARSED("older", take_older),
 	FLAG("yes", yes),
 	STRING("language", language),
@@ -294,8 +295,8 @@ static int check(const struct options *o, struct fail *f)
 	case VERB_DOCTOR:
 		return o->verbose && !o->probe ? fail_set(f, FAIL_INVALID, "--verbose needs --probe") : 0;
 	case VERB_GC:
-		return (o->yes || o->older_days) && !o->old_exports ?
-			       fail_set(f, FAIL_INVALID, "--older and --yes need --exports") :
+		return (o->yes || o->older_days) && !o->old_exports && !o->old_images ?
+			       fail_set(f, FAIL_INVALID, "--older and --yes need --exports or --images") :
 			       0;
 	case VERB_STOP:
 		return o->all == (o->session != NULL) ?
@@ -439,7 +440,7 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 					 NULL, FIRST_LONG + (int)i };
 	if (parse(&p, argc, argv) < 0)
 		return -1;
-	if (o->old_exports && !o->older_days)
+	if ((o->old_exports || o->old_images) && !o->older_days)
 		o->older_days = OLDER_DEFAULT;
 	return 0;
 }

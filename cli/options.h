@@ -12,22 +12,22 @@ struct options {
 	enum verb verb;	 /* after a failure: the verb as far as it is known */
 	enum verb topic; /* help: the verb to explain; VERB_NONE = list all */
 	bool wants_help, wants_version;
-	const char *env_file;  /* NULL = the default place; points into argv */
-	bool json;	       /* doctor, ps, gc, exports, history, config */
-	bool probe;	       /* doctor */
-	bool verbose;	       /* doctor --probe */
-	bool watch;	       /* ps */
-	bool verify;	       /* history */
-	bool ipynb;	       /* history */
-	bool all;	       /* stop, exports, ps */
-	bool old_exports, yes; /* gc */
-	uint64_t older_days;   /* gc */
-	const char *thread;    /* exports; points into argv */
-	const char *delete_id; /* exports; points into argv */
-	const char *session;   /* stop, history, shell, jupyter, repl; points into argv */
-	struct strv allowed;   /* mcp: folders that a model may import from */
-	const char *runtime;   /* setup; points into argv */
-	bool engine_only;      /* setup */
+	const char *env_file;		   /* NULL = the default place; points into argv */
+	bool json;			   /* doctor, ps, gc, exports, history, config */
+	bool probe;			   /* doctor */
+	bool verbose;			   /* doctor --probe */
+	bool watch;			   /* ps */
+	bool verify;			   /* history */
+	bool ipynb;			   /* history */
+	bool all;			   /* stop, exports, ps */
+	bool old_exports, old_images, yes; /* gc */
+	uint64_t older_days;		   /* gc */
+	const char *thread;		   /* exports; points into argv */
+	const char *delete_id;		   /* exports; points into argv */
+	const char *session;		   /* stop, history, shell, jupyter, repl; points into argv */
+	struct strv allowed;		   /* mcp: folders that a model may import from */
+	const char *runtime;		   /* setup; points into argv */
+	bool engine_only;		   /* setup */
 	/* jupyter */
 	bool tcp, install, uninstall, user;
 	const char *prefix; /* points into argv */

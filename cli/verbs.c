@@ -305,23 +305,26 @@ static const struct help_verb verbs[N_VERBS] = {
 	[VERB_GC] = {
 		.name = "gc",
 		.group = GROUP_SESSIONS,
-		.summary = "Remove what ended servers left behind, or old exports",
-		.usage = TEXT("[--json]", "[--json] --exports [--older DAYSd] [--yes]"),
+		.summary = "Remove what ended servers left behind, old exports or old images",
+		.usage = TEXT("[--json]", "[--json] [--exports] [--images] [--older DAYSd] [--yes]"),
 		.text = TEXT(
 			"It removes containers that do not run and networks without containers, if they are older than "
 			"CONTAINER_ORPHAN_MIN_AGE_SECONDS, and warm containers whose server has ended. It marks sessions "
 			"that died unseen as ended, and deletes exports older than EXPORTS_MAX_AGE_DAYS. Sessions in use are "
 			"never touched. A server with sessions does the same.",
-			"With --exports, it deletes old exports of all conversations instead. It first shows how many there "
-			"are and their size, and asks if standard input is a terminal."),
+			"With --exports, it deletes old exports of all conversations instead. With --images, it deletes the "
+			"images of older builds of Husk, but none that the settings name or a container uses. It first shows "
+			"how many there are and their sizes, and asks if standard input is a terminal."),
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "exports", NULL, "Delete old exports. Without a terminal, nothing is deleted unless --yes is given." },
-			{ "older", "DAYSd", "Age of the exports to delete, such as 7d; 30d by default." },
+			{ "images", NULL, "Delete images of older builds, likewise." },
+			{ "older", "DAYSd", "Age of the exports and images to delete, such as 7d; 30d by default." },
 			{ "yes", NULL, "Delete without asking." }),
 		.examples = PAIRS(
 			{ "husk gc", "Remove leftovers." },
-			{ "husk gc --exports --older 90d --yes", "Delete exports that are older than 90 days." }),
+			{ "husk gc --exports --older 90d --yes", "Delete exports that are older than 90 days." },
+			{ "husk gc --exports --images", "Show the sizes of old exports and images, then ask." }),
 		.codes = PAIRS(CODE_DONE, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_SETUP] = {

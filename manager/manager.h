@@ -464,6 +464,28 @@ struct delete_export_request {
 	void *ctx;
 };
 struct op *manager_delete_export(struct manager *m, const struct delete_export_request *req, struct fail *f);
+
+/* An image that an older build of Husk left, and that neither this build nor its settings use. */
+struct image_info {
+	const char *name;
+	uint64_t size;	  /* bytes, with the layers that it shares with others */
+	uint64_t created; /* seconds since the epoch */
+};
+struct images_request {
+	uint64_t before; /* seconds since the epoch: older ones */
+	void (*on_done)(void *ctx, const struct image_info *v, size_t n, const struct fail *f);
+	void *ctx;
+};
+/* NULL with f filled if the engine's client cannot be run. */
+struct op *manager_old_images(struct manager *m, const struct images_request *req, struct fail *f);
+struct remove_image_request {
+	const char *name; /* of one that manager_old_images() lists */
+	/* FAIL_BUSY: a container uses it. */
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+/* NULL with f filled for any other image. */
+struct op *manager_remove_image(struct manager *m, const struct remove_image_request *req, struct fail *f);
 /* The user's own conversation, if there is one already; the caller owns it. Reads a file. */
 char *manager_own_thread(const struct config *config);
 

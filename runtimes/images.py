@@ -246,6 +246,7 @@ def c_entry(manifest, entry):
     program = c_program(manifest["program"]) if "program" in manifest else ""
     installer = f"\t.installer = {c_installer(manifest['installer'])},\n" if "installer" in manifest else ""
     fits = "\t.fits = true,\n" if "fit" in manifest else ""
+    parts = sorted({entry[tag] for tag in ("packages_tag", "base_tag", "common_tag", "adapter_tag") if entry[tag]})
     slow_start = "\t.slow_start = true,\n" if manifest.get("slow_start") else ""
     return (
         "{\n"
@@ -254,6 +255,7 @@ def c_entry(manifest, entry):
         f"\t.aliases = {c_list(manifest['aliases'])},\n"
         f"\t.extension = {c_string(manifest['extension'])},\n"
         f"\t.image = {c_string(entry['tag'])},\n"
+        f"\t.parts = {c_list(parts)},\n"
         f"\t.describe = {c_string(manifest['describe'])},\n"
         f"{program}{installer}{fits}{slow_start}"
         "},\n"

@@ -106,6 +106,7 @@ static void judge(struct part *p, const struct engine_answer *a)
 	case ENGINE_QUERY_FENCE:
 		doctor_judge_fence(&p->checks, &d->config, a->fence);
 		break;
+	case ENGINE_QUERY_IMAGES:
 	case ENGINE_QUERY_CONTAINER:
 	case ENGINE_QUERY_STATS:
 		break;

@@ -26,6 +26,13 @@ static void release_containers(struct engine_containers *list)
 	free(list->v);
 }
 
+static void release_images(struct engine_images *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->v[i].name);
+	free(list->v);
+}
+
 static void release_stats(struct engine_stats *stats)
 {
 	for (size_t i = 0; i < stats->n; i++)
@@ -62,6 +69,9 @@ void engine_answer_release(struct engine_answer *a)
 		strv_release(&a->image.labels);
 		strv_release(&a->image.volumes);
 		break;
+	case ENGINE_QUERY_IMAGES:
+		release_images(&a->images);
+		break;
 	case ENGINE_QUERY_NETWORK:
 		free(a->network.driver);
 		break;
@@ -93,6 +103,12 @@ bool engine_containers_have(const struct engine_containers *list, const char *na
 		if (streq(list->v[i].name, name))
 			return true;
 	return false;
+}
+
+void engine_images_add(struct engine_images *list, const char *name, uint64_t size, uint64_t created)
+{
+	list->v = xrealloc(list->v, (list->n + 1) * sizeof(*list->v));
+	list->v[list->n++] = (struct engine_listed_image){ .name = xstrdup(name), .size = size, .created = created };
 }
 
 void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory)

@@ -13,6 +13,7 @@ enum engine_query_kind {
 	ENGINE_QUERY_VERSION,	 /* its version */
 	ENGINE_QUERY_INFO,	 /* what it is and what it can do */
 	ENGINE_QUERY_IMAGE,	 /* subject: an image; FAIL_IMAGE if it is not there */
+	ENGINE_QUERY_IMAGES,	 /* all images whose name starts with husk- */
 	ENGINE_QUERY_NETWORK,	 /* the network that sessions are put on */
 	ENGINE_QUERY_CONTAINERS, /* subject: the id of a store; all of its containers, whichever server started them */
 	ENGINE_QUERY_CONTAINER,	 /* subject: a container */
@@ -72,6 +73,15 @@ struct engine_image {
 	struct strv volumes; /* folders that a container of it would have on disk */
 };
 
+struct engine_images {
+	struct engine_listed_image {
+		char *name;	  /* with its tag */
+		uint64_t size;	  /* bytes, as precisely as the engine reports them */
+		uint64_t created; /* seconds since the epoch */
+	} * v;
+	size_t n;
+};
+
 struct engine_network {
 	bool is_there; /* it is made for the first session that needs it */
 	char *driver;
@@ -125,6 +135,7 @@ struct engine_answer {
 		struct engine_version version;
 		struct engine_info info;
 		struct engine_image image;
+		struct engine_images images;
 		struct engine_network network;
 		struct engine_containers containers;
 		struct engine_state container;
@@ -140,6 +151,7 @@ void engine_answer_release(struct engine_answer *answer);
 void engine_containers_add(struct engine_containers *list, const char *name, const char *owner, bool running,
 			   uint64_t created);
 bool engine_containers_have(const struct engine_containers *list, const char *name);
+void engine_images_add(struct engine_images *list, const char *name, uint64_t size, uint64_t created);
 void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory);
 
 /* The engine's runtime of that name (NULL = its default) is gVisor: containers have a kernel of their own, which the machine's sees as

@@ -29,8 +29,9 @@ struct runtime {
 	const char
 		*requirements; /* where a program states the packages it needs: pep723, package.json; NULL = nowhere */
 	const struct installer *installer; /* NULL if it has no dependencies */
-	bool fits;			   /* can be fitted into other images by husk-fit */
-	bool slow_start;		   /* its kernel starts more slowly than the engine attaches a network */
+	const char *const *parts; /* NULL-terminated: images that it is built from, which the next build uses again */
+	bool fits;		  /* can be fitted into other images by husk-fit */
+	bool slow_start;	  /* its kernel starts more slowly than the engine attaches a network */
 };
 
 /* A package to install. version "" = any. */

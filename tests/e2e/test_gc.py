@@ -1,10 +1,13 @@
 """What servers that have ended left behind is collected; what runs, or belongs to another store, is never touched."""
 
 import contextlib
+import hashlib
+import io
 import json
 import os
 import sqlite3
 import subprocess
+import tarfile
 import uuid
 
 import pytest
@@ -122,3 +125,61 @@ def test_old_exports_are_shown_and_deleted_with_yes(start, tmp_path):
     assert json.loads(husk("gc", "--exports", "--older", "50d", "--yes", "--json").stdout) == {"exports": 0, "bytes": 0, "deleted": 0}
     assert json.loads(husk("gc", "--exports", "--older", "30d", "--yes", "--json").stdout) == {"exports": 1, "bytes": 1000, "deleted": 1}
     assert names() == ["new.txt"]
+
+
+def load_image(name, created):
+    """An image of one empty layer, of any age, as `docker save` would have written it."""
+    def add(archive, path, content):
+        member = tarfile.TarInfo(path)
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+
+    layer, image = io.BytesIO(), io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w") as archive:
+        add(archive, "name", name.encode())
+    config = json.dumps({"architecture": "amd64", "os": "linux", "created": created, "config": {"Cmd": ["/name"]},
+                         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer.getvalue()).hexdigest()]}}).encode()
+    with tarfile.open(fileobj=image, mode="w") as archive:
+        add(archive, "layer.tar", layer.getvalue())
+        add(archive, "config.json", config)
+        add(archive, "manifest.json", json.dumps([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]).encode())
+    subprocess.run(["docker", "load", "--quiet"], input=image.getvalue(), check=True, capture_output=True, timeout=60)
+
+
+def test_images_of_older_builds_are_shown_and_deleted_with_yes(tmp_path):
+    """Images are kept if the settings name them, a container uses them, or their tag is not a hash of their content."""
+    home = tmp_path / "home"
+    home.mkdir()
+    runtime = f"husk-gc{uuid.uuid4().hex[:8]}"
+    old, used, named = (f"{runtime}:{i:012x}" for i in range(3))
+    own = f"{runtime}:latest"
+    # No other image is as old, so that the test deletes nobody's.
+    older = ["--older", "5000d"]
+
+    def husk(*args, **env):
+        return subprocess.run([husk_binary(), "gc", "--images", *older, *args], env=clean_env(home, HUSK_IMAGE_PYTHON=named, **env),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+    def names():
+        return set(docker("image", "ls", "--filter", f"reference={runtime}", "--format", "{{.Repository}}:{{.Tag}}").split())
+
+    try:
+        for name in (old, used, named, own):
+            load_image(name, "2010-02-03T04:05:06Z")
+        docker("create", "--name", runtime, used)
+        shown = husk("--exports")
+        assert shown.returncode == 0, shown.stderr
+        lines = shown.stdout.splitlines()
+        assert lines[0] == "0 exports older than 5000 days, 0.0 MB"
+        assert sorted(line.split()[-1] for line in lines[1:3]) == [old, used] and " MB  husk-gc" in lines[1]
+        assert lines[3].startswith("2 images older than 5000 days, 0.0 MB") and lines[4:] == ["nothing deleted; --yes deletes them"]
+        assert names() == {old, used, named, own}
+        done = husk("--yes", "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert sorted(image["name"] for image in found["images"]) == [old, used] and all(image["bytes"] for image in found["images"])
+        assert (found["images_deleted"], found["images_in_use"]) == (1, 1) and f"kept {used}: " in done.stderr
+        assert names() == {used, named, own}
+    finally:
+        docker("rm", "--force", runtime, check=False)
+        docker("rmi", old, used, named, own, check=False)

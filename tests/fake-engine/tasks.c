@@ -329,6 +329,8 @@ static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f
 		break;
 	case ENGINE_QUERY_IMAGE:
 		return answer_image(t, a, f);
+	case ENGINE_QUERY_IMAGES:
+		break;
 	case ENGINE_QUERY_NETWORK:
 		a->network = (struct engine_network){ .is_there = true, .driver = xstrdup("fake"), .isolated = true };
 		break;

@@ -47,6 +47,7 @@ static void parses_options(void **state)
 	expect(ARGV(S("gc"), S("--exports"), S("--older"), S("7d"), S("--yes")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("ps"), S("--all")), VERB_PS, NULL, NULL);
 	expect(ARGV(S("history")), VERB_HISTORY, NULL, NULL);
+	expect(ARGV(S("gc"), S("--exports"), S("--images"), S("--older"), S("30d")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("gc"), S("--json")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("run"), S("--env-file=z"), S("a.py"), S("--env-file=its")), VERB_RUN, "z", NULL);
 	expect(ARGV(S("config"), S("list"), S("--json")), VERB_CONFIG, NULL, NULL);
@@ -87,7 +88,7 @@ static void rejects_bad_options(void **state)
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "mcp has no option '--thread': it is for exports");
 	expect(ARGV(S("gc"), S("--exports"), S("--older"), S("7")), 0, NULL,
 	       "--older '7' is not a number of days from 1d to 36500d, such as 30d");
-	expect(ARGV(S("gc"), S("--yes")), 0, NULL, "--older and --yes need --exports");
+	expect(ARGV(S("gc"), S("--yes")), 0, NULL, "--older and --yes need --exports or --images");
 	expect(ARGV(S("ps"), S("--exports")), 0, NULL, "ps has no option '--exports': it is for gc");
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("doctor"), S("--prob=1")), 0, NULL, "option '--probe' takes no value");

@@ -40,7 +40,7 @@ _husk() {
 	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;
 	setup) options+=' --runtime --engine-only' ;;
 	ps) options+=' --json --all --watch' ;;
-	gc) options+=' --json --exports --older --yes' ;;
+	gc) options+=' --json --exports --images --older --yes' ;;
 	history) options+=' --ipynb --json --verify' ;;
 	exports) options+=' --json --thread --all --delete' ;;
 	stop) options+=' --all' ;;

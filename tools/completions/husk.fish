@@ -30,6 +30,7 @@ complete -c husk -n '__fish_seen_subcommand_from history' -l ipynb -d 'as a note
 complete -c husk -n '__fish_seen_subcommand_from history' -l verify -d 'is the log what was written?'
 complete -c husk -n '__fish_seen_subcommand_from ps' -l watch -d 'again every two seconds'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l exports -d 'delete old exports'
+complete -c husk -n '__fish_seen_subcommand_from gc' -l images -d 'delete images of older builds'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l older -r -d 'such as 30d'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l yes -d 'without asking'
 complete -c husk -n '__fish_seen_subcommand_from exports' -l thread -r -d 'another conversation'

@@ -33,6 +33,10 @@ void info_argv(struct strv *argv, const char *docker, enum engine_query_kind que
 			"[{{json .Size}},{{json .Architecture}},{{json .Config.Labels}},{{json .Id}},{{json .Config.Volumes}}]",
 			"--", subject, NULL);
 		break;
+	case ENGINE_QUERY_IMAGES:
+		strv_add_all(argv, "image", "ls", "--filter", "reference=husk-*", "--format",
+			     "{{.Repository}}:{{.Tag}}\t{{.CreatedAt}}\t{{.Size}}", NULL);
+		break;
 	case ENGINE_QUERY_NETWORK:
 		strv_add_all(argv, "network", "inspect", "--format", "{{json .}}", "--", subject, NULL);
 		break;
@@ -64,6 +68,7 @@ const char *info_doing(enum engine_query_kind question)
 		[ENGINE_QUERY_VERSION] = "reach the engine",
 		[ENGINE_QUERY_INFO] = "ask the engine what it can do",
 		[ENGINE_QUERY_IMAGE] = "look for the image",
+		[ENGINE_QUERY_IMAGES] = "list the images",
 		[ENGINE_QUERY_NETWORK] = "look at the network",
 		[ENGINE_QUERY_CONTAINERS] = "list the containers",
 		[ENGINE_QUERY_CONTAINER] = "look at the container",
@@ -381,6 +386,22 @@ static void read_stats(struct engine_stats *ret, const char *text, size_t n)
 	}
 }
 
+/* --- docker image ls --------------------------------------------------------------------------------------------- */
+
+/* Lines that are not understood are left out: what is not listed is kept. */
+static void read_images(struct engine_images *ret, const char *text, size_t n)
+{
+	AUTO(freep) char *copy = xstrndup(text, n);
+	*ret = (struct engine_images){ 0 };
+	for (char *rest = copy, *line; (line = strsep(&rest, "\n"));) {
+		line[strcspn(line, "\r")] = '\0';
+		char *words = line, *name = strsep(&words, "\t"), *created = strsep(&words, "\t"), *size = words;
+		uint64_t born = created ? created_at(created) : 0, bytes;
+		if (size && born && *name && strspn(name, NAME_CHARS ":/") == strlen(name) && read_amount(size, &bytes))
+			engine_images_add(ret, name, bytes, born);
+	}
+}
+
 static int read_fence(enum engine_fence *ret, const char *text, struct fail *f)
 {
 	static const struct {
@@ -414,6 +435,9 @@ int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail
 		return read_info(&ret->info, text, n, f);
 	case ENGINE_QUERY_IMAGE:
 		return read_image(&ret->image, text, n, f);
+	case ENGINE_QUERY_IMAGES:
+		read_images(&ret->images, text, n);
+		return 0;
 	case ENGINE_QUERY_NETWORK:
 		return read_network(&ret->network, text, n, f);
 	case ENGINE_QUERY_CONTAINERS:

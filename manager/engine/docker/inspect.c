@@ -38,6 +38,7 @@ static const struct known_error known_errors[] = {
 	{ "nknown runtime specified", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NO_RUNTIME, HINT_RUNTIME },
 	{ "No such image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
 	{ "Unable to find image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
+	{ "is using its referenced image", FAIL_BUSY, CAUSE_ENGINE_REFUSED, "a container uses it", NULL },
 	{ "No such container", FAIL_DIED, CAUSE_NO_CONTAINER, NO_CONTAINER, NULL },
 	{ "is not running", FAIL_DIED, CAUSE_NO_CONTAINER, NO_CONTAINER, NULL },
 	{ "no space left on device", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NULL,

@@ -1,0 +1,10 @@
+/* husk gc --exports and --images: deletes old exports, and images of older builds, after showing their sizes. */
+#ifndef HUSK_CLI_GC_OLD_H
+#define HUSK_CLI_GC_OLD_H
+
+#include "cli/options.h"
+
+/* Returns an exit code. Without --yes it asks at a terminal, and elsewhere it only shows what would be deleted. */
+int gc_old_run(const struct options *options);
+
+#endif
