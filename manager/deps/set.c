@@ -5,12 +5,18 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "base/shape.h"
 #include "manager/deps/url.h"
 #include "manager/engine/engine.h"
 
 #define DAY_MS 86400000ull
 /* Shorter words would star out half of what an installer says. */
 #define SECRET_MIN 4
+/* A report has a name of up to DEPS_NAME_MAX and a version of up to DEPS_FOUND_MAX characters for each of DEPS_MAX packages, and little
+ * beside them. It is parsed on the loop, so a larger or differently shaped one is refused without parsing it. */
+#define REPORT_BYTES_MAX (128u << 10)
+#define REPORT_VALUES_MAX (2 * DEPS_MAX)
+#define REPORT_DEPTH_MAX 2
 
 /* --- what may be asked for --------------------------------------------------------------------------------------- */
 
@@ -223,12 +229,22 @@ static char *checked_versions(json_t *versions, const char *wanted)
 	return json_dumps(found, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
+static json_t *parse_report(const struct mime_part *part)
+{
+	if (part->len > REPORT_BYTES_MAX)
+		return NULL;
+	struct shape shape = shape_of(part->data, part->len);
+	if (shape.values > REPORT_VALUES_MAX || shape.depth > REPORT_DEPTH_MAX || shape.containers > REPORT_DEPTH_MAX)
+		return NULL;
+	return json_loadb(part->data, part->len, 0, NULL);
+}
+
 char *deps_read_report(const struct mime_bundle *result, const char *wanted, uint64_t *ret_size)
 {
 	json_auto_t *report = NULL;
 	for (size_t i = 0; i < result->n && !report; i++)
 		if (streq(result->parts[i].type, "application/json"))
-			report = json_loadb(result->parts[i].data, result->parts[i].len, 0, NULL);
+			report = parse_report(&result->parts[i]);
 	json_int_t size = json_integer_value(json_object_get(report, "size"));
 	char *versions = size >= 0 ? checked_versions(json_object_get(report, "versions"), wanted) : NULL;
 	if (versions)

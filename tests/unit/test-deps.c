@@ -281,6 +281,40 @@ static void a_report_shows_names_and_versions_and_nothing_else(void **state)
 	}
 }
 
+/* Versions of n packages that were not asked for, beside one that was; blanks make it as long as `length`. */
+static char *read_large_report(size_t n, size_t length)
+{
+	uint64_t size = 0;
+	AUTO(buf_release) struct buf text = { 0 };
+	buf_add_str(&text, "{\"size\":7,\"versions\":{\"six\":\"1\"");
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&text, ",\"p%zu\":\"1\"", i);
+	while (text.len + 2 < length)
+		buf_add_str(&text, " ");
+	buf_add_str(&text, "}}");
+	struct mime_part part = { .type = (char *)"application/json", .data = (char *)buf_str(&text), .len = text.len };
+	return deps_read_report(&(struct mime_bundle){ .parts = &part, .n = 1 }, "{\"six\":\"\"}", &size);
+}
+
+/* evidence: installer-report */
+/* evidence: loop-work */
+static void a_report_that_takes_long_to_parse_is_refused(void **state)
+{
+	AUTO(freep) char *longest = read_large_report(DEPS_MAX - 1, 100000);
+	assert_string_equal(longest, "{\"six\":\"1\"}");
+	assert_null(read_large_report(2 * DEPS_MAX, 0));
+	assert_null(read_large_report(1, 200000));
+	static const char *const deep[] = { "{\"versions\":{\"six\":\"1\"},\"size\":7,\"x\":[[[]]]}",
+					    "{\"versions\":{\"six\":\"1\"},\"size\":7,\"x\":[]}" };
+	for (size_t i = 0; i < ARRAY_LEN(deep); i++) {
+		uint64_t size = 0;
+		struct mime_part part = { .type = (char *)"application/json",
+					  .data = (char *)deep[i],
+					  .len = strlen(deep[i]) };
+		assert_null(deps_read_report(&(struct mime_bundle){ .parts = &part, .n = 1 }, "{\"six\":\"\"}", &size));
+	}
+}
+
 static void sets_expire(void **state)
 {
 	uint64_t day = 86400000;
@@ -321,6 +355,7 @@ int main(void)
 		cmocka_unit_test(secrets_are_masked),
 		cmocka_unit_test(labels_survive_encoding),
 		cmocka_unit_test(a_report_shows_names_and_versions_and_nothing_else),
+		cmocka_unit_test(a_report_that_takes_long_to_parse_is_refused),
 		cmocka_unit_test(sets_expire),
 		cmocka_unit_test(the_oldest_sets_are_removed),
 	};

@@ -46,7 +46,17 @@ static void another_login_makes_another_upstream(void **state)
 static void invalid_urls_are_reported_without_the_login(void **state)
 {
 	static const char *const bad[] = {
-		"A=https://u:geheim@/x", "A=https://u:geheim@h/../x", "A=https://u:geheim@h!/",
+		"A=https://u:geheim@/x",
+		"A=https://u:geheim@h/../x",
+		"A=https://u:geheim@h!/",
+		"A=https://u:geheim@h/a;x=1/b",
+		"A=https://u:geheim@h/a%3bx/b",
+		"A=https://u:geheim@h/a\\b",
+		"A=https://u:geheim@h/a%5Cb",
+		"A=https://u:geheim@h/a%00b",
+		"A=https://u:geheim@h/a%0ab",
+		"A=https://u:geheim@h/a%7fb",
+		"A=https://u:geheim@h/%2e%2e/b",
 		"A=https://u:geheim@1/ https://u:geheim@2/ https://u:geheim@3/ https://u:geheim@4/ https://u:geheim@5/ "
 		"https://u:geheim@6/ https://u:geheim@7/ https://u:geheim@8/ https://u:geheim@9/"
 	};
