@@ -113,7 +113,7 @@ static int archived(struct sink *s, int r, struct fail *f)
 /* ---- room */
 
 #define DELETE_HINT                                                                                                    \
-	"Exports that nobody needs any more have to be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`."
+	"Exports must be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`."
 
 /* Before n more bytes are written. Several threads may ask. */
 static int check_floor(const struct sink *s, uint64_t n, struct fail *f)

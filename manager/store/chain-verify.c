@@ -1,22 +1,22 @@
-/* Compares a chain with what it is a chain of. */
+/* Compares a chain with its records. */
 #include "base/alloc.h"
 #include "base/parse.h"
 #include "manager/store/chain-private.h"
 
-/* What one look at a chain carries along. */
+/* State of one verification. */
 struct look {
 	struct db *db;
 	struct key *key;
 	const char *session;
 	struct log_verdict *verdict;
 	struct tombstone tombstone;
-	uint64_t position; /* of the last link that was read */
+	uint64_t position; /* of the last link read */
 	char link[KEY_HASH_SIZE];
-	const char *kind;    /* of the records that are compared */
-	size_t item;	     /* the column that says which one a record is */
-	size_t n_columns;    /* of a record; the content of its last link follows */
-	bool may_be_older;   /* there were records before the chain */
-	struct fail failure; /* of a hash */
+	const char *kind;    /* of the records being compared */
+	size_t item;	     /* the column that identifies a record */
+	size_t n_columns;    /* of a record; its last link's content follows them */
+	bool may_be_older;   /* there may be records from before the chain */
+	struct fail failure; /* a hash that could not be computed */
 };
 
 static void find(struct look *l, enum log_fault fault, const char *record, const char *item)
@@ -29,7 +29,7 @@ static const char *text(const struct db_value *v)
 	return v->kind == DB_TEXT ? v->text : "";
 }
 
-/* db_exec(), with failures of what its rows were given to. */
+/* db_exec() that also returns failures of on_row. */
 static int exec(struct look *l, struct db_query *q, db_row_fn on_row, struct fail *f)
 {
 	q->on_row = on_row;
@@ -84,7 +84,7 @@ static void check_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 	struct look *l = ctx;
 	char seal[KEY_HASH_SIZE];
 	bool there = v[0].kind != DB_NULL;
-	uint64_t named = chain_number(&v[3]); /* how often the store's chain names it: once */
+	uint64_t named = chain_number(&v[3]); /* how often the store's chain names it; must be 1 */
 	uint64_t position = chain_number(&v[0]);
 	bool of_store = streq(l->session, STORE_CHAIN);
 	if (chain_seal_head(l->key, l->session, position, text(&v[1]), seal, &l->failure) < 0)
@@ -92,7 +92,7 @@ static void check_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 	bool begun = position || l->position || !of_store;
 	bool good =
 		there && position == l->position && streq(text(&v[1]), l->link) && (!begun || streq(seal, text(&v[2])));
-	/* A session that has no records has no chain either. */
+	/* A session without records has no chain. */
 	if (!there && !named && !l->position && !of_store)
 		return;
 	if (!good)
@@ -149,8 +149,8 @@ static void note_removed(void *ctx, const struct db_value *v, size_t n UNUSED)
 struct table {
 	const char *kind;
 	size_t item, n_columns;
-	const char *records; /* with the content of the last link of each */
-	const char *removed; /* items of links whose record is gone */
+	const char *records; /* each with the content of its last link */
+	const char *removed; /* items of links whose record is missing */
 };
 
 #define LAST_CONTENT(item)                                                                                             \
@@ -201,8 +201,8 @@ static void check_number(void *ctx, const struct db_value *v, size_t n UNUSED)
 	c->next = seq + 1;
 }
 
-/* Runs and copies are numbered from 1. What a trigger swallowed has neither a record nor a link, but its number is missing. Where
- * records were pruned, the rest begins anywhere. */
+/* Runs and copies are numbered from 1. A record that a trigger swallowed has no link either, but its number is
+ * missing. After pruning, the remaining numbers may begin anywhere. */
 static int check_numbers(struct look *l, struct fail *f)
 {
 	struct numbers c = { .look = l, .next = l->tombstone.there || l->may_be_older ? 0 : 1 };
@@ -227,7 +227,7 @@ static int check_sessions(struct look *l, struct fail *f)
 	return exec(l, &lost, note_lost_session, f);
 }
 
-/* Records without a link may be from before the chain; there are never more of them than there were then. */
+/* Records without a link may be older than the chain, but never more than there were at its start. */
 static int count_unlinked(struct look *l, uint64_t older, struct fail *f)
 {
 	struct db_query executions = {
@@ -253,7 +253,7 @@ static void note_stranger(void *ctx, const struct db_value *v, size_t n UNUSED)
 	find(ctx, LOG_SCHEMA, text(&v[0]), text(&v[1]));
 }
 
-/* What Husk has not made may change, hide or swallow what it writes. */
+/* Triggers, rules and the like that Husk did not create may change, hide or swallow its records. */
 static int check_schema(struct look *l, struct fail *f)
 {
 	struct db_query q = { .sql = l->db->ops->strangers };
@@ -269,7 +269,7 @@ static void take_start(void *ctx, const struct db_value *v, size_t n UNUSED)
 		*older = 0;
 }
 
-/* How many records there were before the chain. The link that says so is checked with the store's chain. */
+/* The number of records from before the chain. The link that holds it is checked with the store's chain. */
 static int older_records(struct db *db, uint64_t *ret, struct fail *f)
 {
 	struct db_query q = {

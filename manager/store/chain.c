@@ -7,7 +7,8 @@
 
 /* --- hashes ------------------------------------------------------------------------------------------------------ */
 
-/* A value with its place. One that is NULL leaves no trace: records stay what they were when their table gets another column. */
+/* Hashes a value with its index. NULL adds nothing, so old records keep their hash when their table gets a new
+ * column. */
 static void add_value(struct buf *b, size_t place, const struct db_value *v)
 {
 	if (v->kind == DB_INT)
@@ -67,7 +68,8 @@ static void take_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 	chain_copy_hash(h->seal, &v[3]);
 }
 
-/* Whatever was done to a chain, more can be added to it: behind its last link, from which the next then does not follow. */
+/* A damaged chain can still be extended. The next link is added after the last one, and verification shows that it
+ * does not follow from it. */
 static int read_head(struct chain *c, struct chain_head *head, struct fail *f)
 {
 	struct found_head h = { 0 };
@@ -106,7 +108,7 @@ static int check_taken(const struct db_query *q, struct fail *f)
 {
 	if (q->changed)
 		return 0;
-	fail_set(f, FAIL_STORE, "the database did not take a record of the log");
+	fail_set(f, FAIL_STORE, "the database did not store a record of the log");
 	return fail_hint(f, "Something in the database drops what is written: `husk history --verify` names it.");
 }
 
@@ -193,7 +195,7 @@ static int add(struct chain *c, const char *session, const char *kind, const cha
 	if (!head->there) {
 		if (append_to_store(c, CHAIN_SESSION, session, f) < 0)
 			return -1;
-		head = find_head(c, session, f); /* the list may have moved */
+		head = find_head(c, session, f); /* the array may have moved */
 		head->there = true;
 	}
 	return append(c, head, kind, item, content, f);
@@ -202,9 +204,9 @@ static int add(struct chain *c, const char *session, const char *kind, const cha
 /* --- statements that write records ------------------------------------------------------------------------------- */
 
 struct written {
-	struct strv items, contents; /* side by side */
+	struct strv items, contents; /* parallel */
 	const char *kind;
-	size_t item; /* its column */
+	size_t item; /* index of its column */
 	struct key *key;
 	struct fail fail;
 };

@@ -11,10 +11,10 @@ uint64_t db_time_left(const struct db *db)
 
 int db_exec(struct db *db, struct db_query *q, struct fail *f)
 {
-	/* SQLite would keep any bytes, Postgres refuses them: the same on both. */
+	/* SQLite would store any bytes, but Postgres refuses them. Husk refuses them for both. */
 	for (size_t i = 0; i < q->n; i++)
 		if (q->params[i].kind == DB_TEXT && !utf8_valid(q->params[i].text, strlen(q->params[i].text)))
-			return fail_set(f, FAIL_INTERNAL, "the store takes text in UTF-8 only");
+			return fail_set(f, FAIL_INTERNAL, "the store accepts only UTF-8 text");
 	q->changed = 0;
 	return db->ops->exec(db, q, f);
 }

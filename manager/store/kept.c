@@ -11,9 +11,9 @@
 struct kept {
 	struct db *db;
 	struct key key;
-	const char *name, *value; /* of a put */
-	struct strv *pairs;	  /* of a read */
-	struct fail failure;	  /* of a row */
+	const char *name, *value; /* for put */
+	struct strv *pairs;	  /* for read */
+	struct fail failure;	  /* reading a row */
 };
 
 static char *path_of(const struct kept_place *place)

@@ -52,7 +52,7 @@ static int not_a_key(const char *path, const char *why, struct fail *f)
 			 "restore it, or set ENCRYPTION_KEY; without it the settings that it sealed can't be opened");
 }
 
-/* 1 if there is none. */
+/* 1 if the file does not exist. */
 static int read_file(struct key *k, const char *path, struct fail *f)
 {
 	char hex[2 * KEY_BYTES + 1] = { 0 };
@@ -72,7 +72,7 @@ static int read_file(struct key *k, const char *path, struct fail *f)
 	bool good = read(fd, hex, sizeof(hex) - 1) == 2 * KEY_BYTES &&
 		    sodium_hex2bin(k->bytes, KEY_BYTES, hex, 2 * KEY_BYTES, NULL, &n, NULL) == 0 && n == KEY_BYTES;
 	sodium_memzero(hex, sizeof(hex));
-	return good ? 0 : not_a_key(path, "what it holds is not a key of Husk's", f);
+	return good ? 0 : not_a_key(path, "it does not contain a Husk key", f);
 }
 
 static int write_key(int fd, struct fail *f, const char *path)
@@ -94,7 +94,7 @@ static void sync_dir(const char *dir)
 		fsync(fd);
 }
 
-/* The first to link a complete file wins; whoever comes second reads that one. */
+/* The first process to link a complete file wins; the others read that file. */
 static int make_file(const struct key *k, const char *path, struct fail *f)
 {
 	AUTO(freep) char *temporary = xasprintf("%s.%08x%08x", path, randombytes_random(), randombytes_random());
@@ -121,7 +121,7 @@ static int from_file(struct key *k, struct fail *f)
 	if (make_file(k, path, f) < 0)
 		return -1;
 	r = read_file(k, path, f);
-	return r == 1 ? not_a_key(path, "somebody removes it", f) : r;
+	return r == 1 ? not_a_key(path, "another program removes it", f) : r;
 }
 
 static int load(struct key *k, struct fail *f)
@@ -129,7 +129,7 @@ static int load(struct key *k, struct fail *f)
 	if (k->loaded)
 		return 0;
 	if (sodium_init() < 0)
-		return fail_set(f, FAIL_INTERNAL, "libsodium does not start");
+		return fail_set(f, FAIL_INTERNAL, "libsodium cannot be initialized");
 	if ((k->secret ? from_setting : from_file)(k, f) < 0)
 		return -1;
 	k->loaded = true;
@@ -156,7 +156,7 @@ int key_seal(struct key *k, const char *name, const char *text, char **ret, stru
 
 static int does_not_open(const char *name, struct fail *f)
 {
-	fail_set(f, FAIL_STORE, "the stored setting '%s' does not open under this key", name);
+	fail_set(f, FAIL_STORE, "the stored setting '%s' cannot be opened with this key", name);
 	return fail_hint(
 		f,
 		"set the ENCRYPTION_KEY that it was stored under (servers that share a store need the same one), or store it anew");
@@ -186,7 +186,7 @@ int key_hash(struct key *k, const void *data, size_t n, char ret[KEY_HASH_SIZE],
 	uint8_t own[KEY_BYTES], hash[KEY_HASH_SIZE / 2];
 	if (load(k, f) < 0)
 		return -1;
-	/* Not the key that seals: what is known of one use says nothing about the other. */
+	/* A separate key, so that knowing one reveals nothing about the other. */
 	crypto_generichash(own, sizeof(own), (const unsigned char *)chain_purpose, sizeof(chain_purpose) - 1, k->bytes,
 			   KEY_BYTES);
 	crypto_generichash(hash, sizeof(hash), data, n, own, sizeof(own));

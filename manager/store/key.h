@@ -1,5 +1,5 @@
-/* The key of sealed settings and of the log's chain: ENCRYPTION_KEY, or one that is made once and kept in a 0600 file of the state
- * folder. */
+/* The key for sealed settings and for the log's chain: ENCRYPTION_KEY, or a key that is created once and kept in a
+ * 0600 file in the state folder. */
 #ifndef HUSK_MANAGER_STORE_KEY_H
 #define HUSK_MANAGER_STORE_KEY_H
 
@@ -14,13 +14,13 @@ struct key {
 	bool loaded;
 };
 
-/* Copies; reads nothing. */
+/* Copies its arguments; reads no file. */
 void key_init(struct key *k, const char *secret, const char *dir);
-/* Wipes what was secret. */
+/* Wipes the secrets. */
 void key_release(struct key *k);
 
-/* Both load the key first, which blocks: not on the loop. The text is bound to its name: under another one it does not open.
- * The caller owns *ret. */
+/* Both load the key first, which blocks: do not call them on the loop. The text is bound to its name and does not
+ * open under another name. The caller owns *ret. */
 int key_seal(struct key *k, const char *name, const char *text, char **ret, struct fail *f);
 int key_open(struct key *k, const char *name, const char *sealed, char **ret, struct fail *f);
 

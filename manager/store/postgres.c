@@ -1,5 +1,5 @@
-/* Postgres, for servers that share a store. libpq is used without blocking, so that a server that is stopped, or a network
- * that swallows everything, costs a deadline and nothing more. Its tables are in a schema of their own, `husk`. */
+/* Postgres, for servers that share a store. libpq is used without blocking, so a stopped server or a dead network
+ * costs at most one deadline. The tables are in the schema `husk`. */
 #include <ctype.h>
 #include <errno.h>
 #include <libpq-fe.h>
@@ -16,18 +16,18 @@
 #define NUMBER_MAX 24
 #define MESSAGE_MAX 400u
 
-/* Types by number, as in the catalogue pg_type: they are part of the protocol and never change. */
+/* Type numbers from the catalogue pg_type. They are part of the protocol and never change. */
 #define OID_INT8 20
 #define OID_INT2 21
 #define OID_INT4 23
 #define OID_TEXT 25
 #define OID_NUMERIC 1700
 
-/* "husk": one lock a database for everything that must not happen twice at once. */
+/* "husk" as a number: one lock per database for everything that must not run twice at the same time. */
 #define LOCK "SELECT pg_advisory_xact_lock(1752527723)"
 
-/* The server gives up too, so that a husk that was stopped in the middle keeps nobody waiting; an operator who has turned
- * synchronous_commit off did not mean our acknowledgements. */
+/* The server has time limits too, so a husk that was stopped in a transaction does not block others. Acknowledged
+ * records must be on disk even if an operator has turned synchronous_commit off. */
 #define PREPARE                                                                                                        \
 	"SET client_min_messages = warning; SET statement_timeout = 10000; "                                           \
 	"SET idle_in_transaction_session_timeout = 10000; SET search_path = husk; "                                    \
@@ -36,8 +36,8 @@
 struct postgres {
 	struct db db;
 	PGconn *connection;
-	char *where;	/* for messages: host, port and the settings that say so */
-	char *password; /* to keep it out of messages; may be NULL */
+	char *where;	/* for messages: host, port and the name of the setting */
+	char *password; /* removed from messages; may be NULL */
 	const char *setting;
 };
 
@@ -90,7 +90,7 @@ static int load(struct fail *f)
 
 /* --- failures ---------------------------------------------------------------------------------------------------- */
 
-/* One line without the password: servers and libraries may repeat what they were given. */
+/* One line without the password, which servers and libraries may repeat in their messages. */
 static char *clean(const struct postgres *p, const char *text)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -118,7 +118,7 @@ static int unreachable(struct postgres *p, struct fail *f)
 	AUTO(freep) char *why = clean(p, p->connection ? lib.PQerrorMessage(p->connection) : "no memory");
 	p->db.broken = true;
 	fail_set(f, FAIL_STORE, "cannot use Postgres at %s: %s", p->where, *why ? why : "the connection is gone");
-	return fail_hint(f, "check that it runs and that %s is right, then try again: husk connects again by itself",
+	return fail_hint(f, "check that it runs and that %s is right, then try again: husk reconnects by itself",
 			 p->setting);
 }
 
@@ -137,14 +137,14 @@ static bool starts(const char *state, const char *class)
 	return strncmp(state, class, strlen(class)) == 0;
 }
 
-/* By SQLSTATE, which every version and language of the server has in common. */
+/* Classifies by SQLSTATE, which does not depend on the server's version and language. */
 static int refused(struct postgres *p, PGresult *result, struct fail *f)
 {
 	const char *state = lib.PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	AUTO(freep) char *why = clean(p, lib.PQresultErrorMessage(result));
 	if (!state || lib.PQstatus(p->connection) == CONNECTION_BAD)
 		return unreachable(p, f);
-	/* Shut down, in a transaction for too long, or no longer the one that takes writes: another connection may do. */
+	/* The server shut down, ended a long transaction, or is now read-only: another connection may work. */
 	if (starts(state, "57P") || starts(state, "25P03") || starts(state, "25006") || starts(state, "08"))
 		p->db.broken = true;
 	fail_set(f, FAIL_STORE, "Postgres at %s failed: %s", p->where, why);
@@ -156,13 +156,13 @@ static int refused(struct postgres *p, PGresult *result, struct fail *f)
 		return fail_hint(
 			f, "try again; if that does not help, look for a session that holds a lock (pg_stat_activity)");
 	if (starts(state, "53"))
-		return fail_hint(f, "make room: its disk, memory or connections are used up");
-	return fail_hint(f, "look at its log; what %s names must be a database that takes writes", p->setting);
+		return fail_hint(f, "its disk, memory or connections are exhausted: free some");
+	return fail_hint(f, "check its log; %s must name a database that accepts writes", p->setting);
 }
 
 /* --- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* 0 when something can be done, -1 with f at the deadline. */
+/* 0 when the socket is ready, -1 with f at the deadline. */
 static int wait_for(struct postgres *p, short events, struct fail *f)
 {
 	for (;;) {
@@ -193,7 +193,7 @@ static int flush(struct postgres *p, struct fail *f)
 	}
 }
 
-/* *ret NULL = that was all. */
+/* *ret NULL = no more results. */
 static int next_result(struct postgres *p, PGresult **ret, struct fail *f)
 {
 	while (lib.PQisBusy(p->connection)) {
@@ -242,7 +242,7 @@ static int read_result(struct postgres *p, struct db_query *q, PGresult *result,
 	}
 }
 
-/* All of them, also after a failure: the connection is to be used again. The first failure counts. */
+/* Reads all results even after a failure, because the connection is used again. Returns the first failure. */
 static int read_results(struct postgres *p, struct db_query *q, struct fail *f)
 {
 	int r = 0;
@@ -321,7 +321,7 @@ static void postgres_close(struct db *db)
 	free(p);
 }
 
-/* Triggers that the server itself has made, for constraints, do not count. */
+/* Excludes triggers that the server created for constraints. */
 #define OURS "SELECT oid FROM pg_class WHERE relname IN (" DB_TABLES ") AND pg_table_is_visible(oid)"
 #define STRANGERS                                                                                                              \
 	"SELECT 'trigger', CAST(tgname AS TEXT) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid IN (" OURS                  \
@@ -341,7 +341,7 @@ static const struct db_ops postgres_ops = {
 
 /* --- opening ----------------------------------------------------------------------------------------------------- */
 
-/* postgresql+psycopg://… is how Python programs name their driver. The caller owns it. */
+/* Python programs name their driver: postgresql+psycopg://…. The caller owns the result. */
 static char *without_driver(const char *url)
 {
 	static const char scheme[] = "postgresql";
@@ -370,7 +370,7 @@ static int look_at_url(struct postgres *p, const char *url, struct fail *f)
 {
 	if (load(f) < 0)
 		return -1;
-	/* Its message would repeat the URL, password included. */
+	/* libpq's message would repeat the URL with its password. */
 	PQconninfoOption *options = lib.PQconninfoParse(url, NULL);
 	if (!options) {
 		fail_set(f, FAIL_STORE, "setting DATABASE_URL is not the address of a Postgres database");
@@ -432,7 +432,7 @@ char *postgres_describe(const struct db_place *place)
 
 static int finish_connect(struct postgres *p, struct fail *f)
 {
-	/* As if the last call had said "writing", which is how libpq wants to be waited for at first. */
+	/* At first libpq wants to be polled as if it had returned PGRES_POLLING_WRITING. */
 	for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK;) {
 		if (next == PGRES_POLLING_FAILED)
 			return unreachable(p, f);
@@ -453,7 +453,7 @@ static int make_schema(struct db *db, void *ctx UNUSED, struct fail *f)
 	return there ? 0 : db_exec(db, &make, f);
 }
 
-/* libpq prints what a server remarks on stderr, unless it is told where to. */
+/* By default libpq prints the server's notices to stderr. */
 static void ignore_notice(void *ctx UNUSED, const char *message UNUSED)
 {
 }

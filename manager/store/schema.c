@@ -1,5 +1,5 @@
-/* The tables, step by step. A step that was released never changes: what comes later is a new one. Statements keep to what
- * SQLite and Postgres understand alike: BIGINT and TEXT, no sequences, no types of their own. */
+/* The tables, as upgrade steps. Never change a released step; add a new one. Statements use only SQL that SQLite
+ * and Postgres treat alike: BIGINT and TEXT, no sequences, no custom types. */
 #include "base/alloc.h"
 #include "manager/model/token.h"
 #include "manager/store/db.h"
@@ -47,15 +47,15 @@ static const char *const steps[][STEP_MAX] = {
 		"CREATE TABLE receipts (key TEXT PRIMARY KEY, image TEXT NOT NULL, engine TEXT NOT NULL, boot TEXT NOT NULL, "
 		"result TEXT NOT NULL, created BIGINT NOT NULL)",
 		"CREATE INDEX exports_of_session ON exports (session)",
-		/* Not begun yet. A store whose chain has no head at all has lost it. */
+		/* The chain has not begun. A store whose chain has no head has lost it. */
 		"INSERT INTO chain_heads (session, position, link, seal) VALUES ('', 0, '', '')",
 	},
 	{
-		/* Its name in the vault; an export from before has none. */
+		/* The file's name in the vault; older exports have none. */
 		"ALTER TABLE exports ADD COLUMN file TEXT",
 	},
 	{
-		/* They are kept beside the store (kept.h). */
+		/* Settings moved to a separate file (kept.h). */
 		"DROP TABLE IF EXISTS settings",
 	},
 	{
@@ -70,13 +70,13 @@ static const char *const steps[][STEP_MAX] = {
 		"mark TEXT NOT NULL, sealed TEXT NOT NULL, PRIMARY KEY (session, seq, piece), UNIQUE (session, seq, mark))",
 	},
 	{
-		/* The label of its container, and a keyed hash of the columns that never change. Rows of a server that does not know
-		 * them have neither. */
+		/* The label of the container, and a keyed hash of the columns that never change. Rows of older
+		 * servers have neither. */
 		"ALTER TABLE sessions ADD COLUMN mark TEXT",
 		"ALTER TABLE sessions ADD COLUMN seal TEXT",
 	},
 	{
-		/* What its conversation calls it; not sealed. */
+		/* The session's name in its conversation; not sealed. */
 		"ALTER TABLE sessions ADD COLUMN name TEXT",
 	},
 };
@@ -105,7 +105,7 @@ static void take_id(void *ctx, const struct db_value *columns, size_t n)
 		*id = xstrdup(columns[0].text);
 }
 
-/* The id is made with the table. The transaction is exclusive, so whoever comes second finds the first one's. */
+/* The id is created with the table. The transaction is exclusive, so a second server finds the first one's id. */
 static int identify(struct db *db, char **ret_id, struct fail *f)
 {
 	AUTO(freep) char *id = NULL;
@@ -141,9 +141,10 @@ static int migrate(struct db *db, void *ctx, struct fail *f)
 	if (db_exec(db, &make, f) < 0 || db_number(db, &ask, &version, f) < 0)
 		return -1;
 	if (version > ARRAY_LEN(steps)) {
-		fail_set(f, FAIL_STORE, "the store was made by a newer Husk: its schema is %llu, this one knows %zu",
+		fail_set(f, FAIL_STORE,
+			 "the store was created by a newer Husk: its schema is %llu, this one supports %zu",
 			 (unsigned long long)version, ARRAY_LEN(steps));
-		return fail_hint(f, "update Husk, or give this one a store of its own (XDG_STATE_HOME, DATABASE_URL)");
+		return fail_hint(f, "update Husk, or choose another store (XDG_STATE_HOME, DATABASE_URL)");
 	}
 	return take_steps(db, version, f) < 0 ? -1 : identify(db, ctx, f);
 }

@@ -1,4 +1,4 @@
-/* The embedded database: one file in the state folder, write-ahead log, shared by all servers of the user. */
+/* The embedded database: one file in the state folder with a write-ahead log, shared by all servers of the user. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -11,13 +11,13 @@
 
 #define COLUMNS_MAX 24
 #define BUSY_STEP_MS 10
-/* Instructions of SQLite's machine between two looks at the clock. */
+/* SQLite instructions between two checks of the deadline. */
 #define PROGRESS_STEPS 100000
-/* Statements that are kept prepared: what a call writes to the log, and its likes. Each has some kilobytes. */
+/* Prepared statements to cache, for the writes of each run. Each takes a few kilobytes. */
 #define KEPT_MAX 16
 
 struct kept {
-	sqlite3_stmt *statement; /* knows its SQL */
+	sqlite3_stmt *statement; /* sqlite3_sql() is the cache key */
 	uint64_t used;
 	bool busy;
 };
@@ -36,8 +36,8 @@ static int damaged(const struct sqlite *s, struct fail *f, const char *why)
 	fail_set(f, FAIL_STORE, "the database '%s' is damaged (%s)", s->path, why);
 	return fail_hint(
 		f,
-		"end all husk servers, then restore a copy, or save what can be read with: sqlite3 '%s' .recover; "
-		"without either, move it and its -wal and -shm files away: Husk makes a new one, which knows nothing of earlier sessions and exports",
+		"stop all husk servers, then restore a copy, or save what can be read with: sqlite3 '%s' .recover; "
+		"without either, move it and its -wal and -shm files away: Husk creates a new one, without earlier sessions and exports",
 		s->path);
 }
 
@@ -57,10 +57,10 @@ static int failed(struct sqlite *s, int code, struct fail *f)
 			"try again; if that does not help, look for a stopped husk or sqlite3 process that has it open");
 	case SQLITE_INTERRUPT:
 		fail_set(f, FAIL_STORE, "the database '%s' took too long", s->path);
-		return fail_hint(f, "try again; if that does not help, look at the load and the disk of this machine");
+		return fail_hint(f, "try again; if that does not help, check the load and the disk of this machine");
 	case SQLITE_FULL:
 		fail_set(f, FAIL_STORE, "cannot write the database '%s': %s", s->path, why);
-		return fail_hint(f, "make room on its disk");
+		return fail_hint(f, "free space on its disk");
 	case SQLITE_IOERR:
 	case SQLITE_READONLY:
 	case SQLITE_CANTOPEN:
@@ -79,7 +79,7 @@ static int failed(struct sqlite *s, int code, struct fail *f)
 
 /* --- statements -------------------------------------------------------------------------------------------------- */
 
-/* Some pragmas act while they are prepared, and what changes the schema is needed once. */
+/* Some pragmas take effect while they are prepared, and schema changes are needed only once. */
 static bool is_worth_keeping(const char *sql)
 {
 	static const char *const verbs[] = { "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "BEGIN ", "COMMIT" };
@@ -89,7 +89,7 @@ static bool is_worth_keeping(const char *sql)
 	return false;
 }
 
-/* The place of a statement, or the one to put it in: empty, or the longest unused. NULL if it is not kept. */
+/* The cache entry of a statement, or the entry to replace: empty or least recently used. NULL if it is not cached. */
 static struct kept *find_kept(struct sqlite *s, const char *sql)
 {
 	struct kept *oldest = NULL;
@@ -98,14 +98,15 @@ static struct kept *find_kept(struct sqlite *s, const char *sql)
 	for (size_t i = 0; i < KEPT_MAX; i++) {
 		struct kept *k = &s->kept[i];
 		if (k->statement && streq(sqlite3_sql(k->statement), sql))
-			return k->busy ? NULL : k; /* a query inside its own rows has another one */
+			return k->busy ? NULL : k; /* a nested query with the same SQL is prepared separately */
 		if (!k->busy && (!oldest || k->used < oldest->used))
 			oldest = k;
 	}
 	return oldest;
 }
 
-/* Prepared before, most of the time: reading SQL takes longer than doing what it says. *ret_kept is NULL if it is not kept. */
+/* Uses the cached statement if there is one, because parsing takes longer than executing. *ret_kept is NULL if it
+ * is not cached. */
 static int borrow(struct sqlite *s, const char *sql, sqlite3_stmt **ret, struct kept **ret_kept)
 {
 	struct kept *k = *ret_kept = find_kept(s, sql);
@@ -130,9 +131,9 @@ static void give_back(sqlite3_stmt *statement, struct kept *k)
 		return;
 	}
 	k->busy = false;
-	if (!statement) /* it could not be prepared */
+	if (!statement) /* could not be prepared */
 		return;
-	/* Its texts are the caller's. */
+	/* The bound texts belong to the caller. */
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
 }
@@ -176,7 +177,7 @@ static void give_row(sqlite3_stmt *statement, const struct db_query *q)
 	q->on_row(q->ctx, columns, n);
 }
 
-/* SQLite's result: DONE is success. *ret_rows: how many rows were given. */
+/* Returns SQLite's result; DONE is success. *ret_rows: the number of rows. */
 static int step_through(struct sqlite *s, const struct db_query *q, size_t *ret_rows)
 {
 	sqlite3_stmt *statement = NULL;
@@ -205,7 +206,8 @@ static int sqlite_exec(struct db *db, struct db_query *q, struct fail *f)
 			q->changed = (uint64_t)sqlite3_changes(s->handle);
 			return 0;
 		}
-		/* Where two wait for each other, as when the log is made or recovered, SQLite does not ask our handler. */
+		/* When two processes wait for each other, for example while the log is created or recovered,
+		 * SQLite does not call our busy handler. */
 		if ((r & 0xff) != SQLITE_BUSY || rows || !db_time_left(db))
 			return failed(s, r, f);
 		sqlite3_sleep(BUSY_STEP_MS);
@@ -218,15 +220,15 @@ static int run(struct sqlite *s, const char *sql, struct fail *f)
 	return sqlite_exec(&s->db, &q, f);
 }
 
-/* Somebody has moved or deleted the file under us: what is written now would be lost with our last descriptor. */
+/* If the file was moved or deleted, everything written now would be lost when our last descriptor closes. */
 static int check_place(struct sqlite *s, struct fail *f)
 {
 	int moved = 0;
 	if (sqlite3_file_control(s->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
 		return 0;
 	s->db.broken = true;
-	fail_set(f, FAIL_STORE, "the database '%s' was moved away while it was in use", s->path);
-	return fail_hint(f, "put it back if that was not meant, or try again: Husk makes a new one");
+	fail_set(f, FAIL_STORE, "the database '%s' was moved while it was in use", s->path);
+	return fail_hint(f, "move it back, or try again: Husk creates a new one");
 }
 
 static int sqlite_begin(struct db *db, enum db_durability durability, struct fail *f)
@@ -266,7 +268,7 @@ static void sqlite_close(struct db *db)
 	free(s);
 }
 
-/* A clause ON CONFLICT IGNORE of a constraint would swallow a row as a trigger does. */
+/* ON CONFLICT IGNORE in a constraint would swallow a row like a trigger. */
 #define STRANGERS                                                                                                      \
 	"SELECT type, name FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN (" DB_TABLES                      \
 	") UNION ALL SELECT type, name FROM sqlite_master WHERE type = 'view' AND name IN (" DB_TABLES                 \
@@ -299,7 +301,8 @@ static int on_progress(void *ctx)
 	return db_time_left(&s->db) == 0;
 }
 
-/* Only the one who makes the file opens it beside SQLite: closing a descriptor drops the locks of the whole process. */
+/* Only the process that creates the file opens it outside SQLite, because closing a descriptor drops all locks of
+ * the process. */
 static int make_file(const char *path, struct fail *f)
 {
 	AUTO(freep) char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
@@ -309,7 +312,7 @@ static int make_file(const char *path, struct fail *f)
 		r = -errno;
 	if (r == 0)
 		return 0;
-	fail_set(f, FAIL_STORE, "cannot make the database '%s': %s", path, strerror(-r));
+	fail_set(f, FAIL_STORE, "cannot create the database '%s': %s", path, strerror(-r));
 	return fail_hint(f,
 			 "make its folder writable for the user who runs husk, or choose another with XDG_STATE_HOME");
 }
@@ -319,11 +322,11 @@ static int prepare(struct sqlite *s, struct fail *f)
 	sqlite3_busy_handler(s->handle, on_busy, s);
 	sqlite3_progress_handler(s->handle, PROGRESS_STEPS, on_progress, s);
 	sqlite3_extended_result_codes(s->handle, 1);
-	/* The file may have been written by anybody who could: nothing in it is to be trusted as a program. */
+	/* Another program may have written the file: do not trust SQL in its schema. */
 	sqlite3_db_config(s->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
 	sqlite3_db_config(s->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
 	s->durability = DB_DURABLE;
-	/* A log is written at its end and seldom read: half a megabyte of pages instead of two. */
+	/* The log is mostly appended to and rarely read, so cache half a megabyte of pages instead of two. */
 	if (run(s, "PRAGMA cache_size=-512", f) < 0 || run(s, "PRAGMA journal_mode=WAL", f) < 0 ||
 	    run(s, "PRAGMA synchronous=FULL", f) < 0 || run(s, "PRAGMA cell_size_check=ON", f) < 0 ||
 	    run(s, "PRAGMA journal_size_limit=8388608", f) < 0)

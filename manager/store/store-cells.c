@@ -1,16 +1,16 @@
-/* What was run and what it left, where the settings want that kept: sealed pieces, the first of them the text. */
+/* Code and output of runs, if the settings keep them: sealed pieces, of which the first is the code. */
 #include "base/alloc.h"
 #include "manager/store/store-private.h"
 
-/* What one answer holds at most: a history is read into memory. */
+/* Limits of one answer, because a history is read into memory. */
 #define PIECES_MAX 50000
 #define BYTES_MAX (256u << 20)
 
 struct cell_job {
 	struct store_job base;
 	struct cell_piece piece;
-	char *made;   /* by the piece's own function; the job's */
-	size_t bytes; /* opened so far */
+	char *made;   /* returned by the piece's function; owned by the job */
+	size_t bytes; /* unsealed so far */
 	bool cut;
 	store_cells_fn fn;
 	void *ctx;
@@ -21,7 +21,7 @@ static struct cell_job *cell_job_of(struct store_job *job)
 	return container_of(job, struct cell_job, base);
 }
 
-/* A piece opens only where it was written: not under another session, and not as another run's. */
+/* A piece can be unsealed only for the session and run that it was written for. */
 static char *seal_name(const char *session, uint64_t seq)
 {
 	return xasprintf("cell %s %llu", session, (unsigned long long)seq);
@@ -51,7 +51,7 @@ static int put(struct db *db, void *ctx, struct fail *f)
 static int run_put(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct cell_job *j = cell_job_of(job);
-	if (j->piece.make && !j->made) /* not again if it is tried once more */
+	if (j->piece.make && !j->made) /* once, even if the job is retried */
 		j->piece.content = j->made = j->piece.make(j->piece.ctx);
 	return j->piece.content ? job_transaction(job, db, DB_RELAXED, put, f) : 0;
 }
@@ -67,7 +67,7 @@ static void release_put(struct store_job *job)
 static void finish_put(struct store_job *job, const struct fail *f)
 {
 	(void)job;
-	job_answer(NULL, NULL, "what was run is not kept", f);
+	job_answer(NULL, NULL, "the code or output of a run was not stored", f);
 }
 
 void store_cell_put(struct store *s, const struct cell_piece *piece)

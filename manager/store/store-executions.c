@@ -1,18 +1,18 @@
-/* The log of executions. Records are written in the order in which they were made, many at a time, and wait here while the
- * store is away; the callers never hear of it. */
+/* The log of executions. Records are written in order and in batches. They wait here while the store is down,
+ * without affecting the callers. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
-/* Enough for hours of a store that is away, at the pace of a model. */
+/* Enough for hours of an unreachable store, at the pace of a model. */
 #define WAITING_MAX 4096
 #define BATCH_MAX 256
 #define RETRY_MS 1000
-/* A record waits for others this long: a transaction costs more than many calls do, and calls come in bursts. */
+/* How long a record waits for others: a transaction costs more than many runs, and runs come in bursts. */
 #define GATHER_MS 50
 #define EXECUTIONS_MAX 100000
-/* A number of PID 1 is hostile. */
+/* PID 1's numbers are untrusted. */
 #define UNRECORDED_MAX 256
 
 struct waiting {
@@ -28,15 +28,15 @@ struct execution_log {
 	struct list waiting;
 	size_t n;
 	uint64_t last_number;
-	uint64_t carried; /* up to this number they are in a flush, or were */
+	uint64_t carried; /* records up to this number are or were in a flush */
 	uint64_t dropped;
-	struct store_job *flush; /* under way */
+	struct store_job *flush; /* the running flush */
 };
 
 struct flush_job {
 	struct store_job base;
 	struct execution_log *log;
-	uint64_t last_number; /* of the records that it carries, which are its rows */
+	uint64_t last_number; /* of the records in its rows */
 };
 
 struct list_job {
@@ -64,7 +64,7 @@ static void waiting_free(struct execution_log *log, struct waiting *w)
 
 static int write_row(struct chain *chain, const struct execution_record *e, struct fail *f)
 {
-	/* What is known stays known: the record of an end may not tell all that the one of the start did. */
+	/* Keep known values: the record of an end may have fewer fields than that of the start. */
 	struct db_query q = {
 		.sql = "INSERT INTO executions (" EXECUTION_COLUMNS ") "
 		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session, seq) DO UPDATE SET tool = CASE WHEN executions.tool = '" TOOL_UNKNOWN
@@ -82,7 +82,7 @@ static int write_row(struct chain *chain, const struct execution_record *e, stru
 	return chain->written ? 0 : chain_note_swallowed(chain, e->session, CHAIN_EXECUTION, item, f);
 }
 
-/* Records are written in the order of their numbers, so a server that was killed has left out the last ones. */
+/* Records are written in the order of their numbers, so a killed server leaves out only the last ones. */
 static int write_up_to(struct chain *chain, const struct execution_record *e, struct fail *f)
 {
 	struct db_query q = { .sql = "SELECT COALESCE(MAX(seq), 0) FROM executions WHERE session = $1",
@@ -128,7 +128,7 @@ static void on_retry(void *ctx)
 static void report_dropped(struct execution_log *log)
 {
 	if (log->dropped)
-		log_warning("the store was away for so long that %llu records of executions were dropped",
+		log_warning("the store was down for too long: %llu records of executions were dropped",
 			    (unsigned long long)log->dropped);
 	log->dropped = 0;
 }
@@ -175,7 +175,7 @@ static void flush(struct execution_log *log)
 	log->flush = job_submit(&j->base);
 }
 
-/* The record of a start that still waits when its end comes: one row instead of two. */
+/* If the record of the start still waits when the run ends, one row is written instead of two. */
 static struct waiting *find_start(struct execution_log *log, const struct execution_record *e)
 {
 	list_for_each(w, &log->waiting, struct waiting, node)

@@ -1,4 +1,4 @@
-/* Exports: which file of which session has which content. */
+/* Exports: maps a file of a session to its content. */
 #include <errno.h>
 
 #include "base/alloc.h"
@@ -12,8 +12,8 @@
 
 struct export_job {
 	struct store_job base;
-	struct export_record row; /* what to add, or what to look for */
-	const char *content;	  /* where it is; NULL = not looked at */
+	struct export_record row; /* the row to add or to find */
+	const char *content;	  /* path of the content; NULL = not checked */
 	bool limited;
 	struct export_limits limits;
 	uint64_t limit;
@@ -25,7 +25,7 @@ struct export_job {
 
 /* --- paths: any bytes but NUL, kept as text ---------------------------------------------------------------------- */
 
-/* What is not UTF-8 becomes %XX, and so does '%': each path has one form, and the form gives the path back. */
+/* Bytes that are not UTF-8 and '%' become %XX, so each path has exactly one form, which can be decoded. */
 static char *path_to_text(const char *path)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -104,18 +104,18 @@ static int hint_to_delete(struct fail *f)
 {
 	return fail_hint(
 		f,
-		"Exports that nobody needs any more have to be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`.");
+		"Exports must be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`.");
 }
 
 static int over(const char *whose, uint64_t was, uint64_t now, uint64_t limit, const char *setting, struct fail *f)
 {
 	char before[SIZES_TEXT], with[SIZES_TEXT], most[SIZES_TEXT];
-	fail_set(f, FAIL_LIMIT, "the exports of %s take %s, with this one %s, and may take %s (%s)", whose,
+	fail_set(f, FAIL_LIMIT, "the exports of %s take %s, with this one %s; the limit is %s (%s)", whose,
 		 sizes_text(was, before), sizes_text(now, with), sizes_text(limit, most), setting);
 	return hint_to_delete(f);
 }
 
-/* What was kept before the record was written, and what is kept with it. */
+/* was: totals before the record; now: totals with it. */
 static int check_limits(const struct export_limits *limits, const struct export_limits *was,
 			const struct export_limits *now, struct fail *f)
 {
@@ -123,10 +123,9 @@ static int check_limits(const struct export_limits *limits, const struct export_
 		return over("this conversation", was->conversation, now->conversation, limits->conversation,
 			    "EXPORTS_MAX_SIZE_PER_CONVERSATION", f);
 	if (limits->count && now->count > limits->count) {
-		fail_set(
-			f, FAIL_LIMIT,
-			"this conversation has %llu exports, as many as it may have (EXPORTS_MAX_COUNT_PER_CONVERSATION)",
-			(unsigned long long)was->count);
+		fail_set(f, FAIL_LIMIT,
+			 "this conversation has %llu exports, which is the limit (EXPORTS_MAX_COUNT_PER_CONVERSATION)",
+			 (unsigned long long)was->count);
 		return hint_to_delete(f);
 	}
 	if (now->total > limits->total && now->total > was->total)
@@ -139,7 +138,7 @@ static void take_count(void *ctx, const struct db_value *v, size_t n UNUSED)
 	*(uint64_t *)ctx = column_int(&v[0]);
 }
 
-/* Within a transaction that no other export is recorded beside, so that nobody else counts on the content. */
+/* Call it in the exclusive transaction, so that no other export starts to use the content. */
 static int remove_content(struct db *db, const struct export_job *j, const char *hash, struct fail *f)
 {
 	uint64_t others = 1;
@@ -192,7 +191,7 @@ static int write_record(struct db *db, struct export_job *j, struct fail *f)
 		.sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE SET used = excluded.used",
 		DB_PARAMS(db_text(e->thread), db_int(e->created))
 	};
-	/* The same id can only be the same export, whose commit came through although its connection broke. */
+	/* An id that exists is this export: its commit succeeded although the connection broke. */
 	struct db_query q = {
 		.sql = "INSERT INTO exports (" EXPORT_COLUMNS
 		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING " EXPORT_COLUMNS,
@@ -204,13 +203,13 @@ static int write_record(struct db *db, struct export_job *j, struct fail *f)
 	if (chain_begin(&chain, store_now_ms(), f) < 0 || db_exec(db, &thread, f) < 0 ||
 	    chain_exec(&chain, &q, e->session, CHAIN_EXPORT, 0, f) < 0)
 		return -1;
-	/* What was not recorded is not acknowledged. */
+	/* Do not acknowledge an export that was not recorded. */
 	struct db_query there = { .sql = "SELECT COUNT(*) FROM exports WHERE id = $1", DB_PARAMS(db_text(e->id)) };
 	uint64_t known = chain.written;
 	if (!known && db_number(db, &there, &known, f) < 0)
 		return -1;
 	if (!known)
-		return fail_set(f, FAIL_STORE, "the database did not take the record of an export");
+		return fail_set(f, FAIL_STORE, "the database did not store the record of an export");
 	return chain_end(&chain, f);
 }
 
@@ -382,7 +381,7 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct export_job *j = container_of(job, struct export_job, base);
 	const struct export_record *at = &j->row;
-	/* Without a mark everything is before it. */
+	/* Without a page mark, start with the newest. */
 	uint64_t before = at->id ? at->created : INT64_MAX;
 	const char *id = at->id ? at->id : "";
 	if (!at->thread)

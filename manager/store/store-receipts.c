@@ -1,4 +1,5 @@
-/* Receipts. One that somebody else has written into the database is none: its keyed hash is missing or wrong. */
+/* Receipts. A receipt that another program wrote into the database is ignored, because its keyed hash is missing
+ * or wrong. */
 #include "manager/model/token.h"
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
@@ -9,7 +10,7 @@ struct receipt_job {
 	struct store_job base;
 	char key[TOKEN_HASH_SIZE];
 	struct receipt_record row;
-	struct fail failure; /* of a hash */
+	struct fail failure; /* a hash that could not be computed */
 	store_done_fn done;
 	store_receipt_fn fn;
 	void *ctx;

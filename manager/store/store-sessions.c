@@ -1,4 +1,4 @@
-/* Sessions: who owns which, until when, and how many there may be. */
+/* Sessions: their owners, leases and limits. */
 #include "manager/model/cause.h"
 #include "manager/model/handle.h"
 #include "manager/model/token.h"
@@ -16,7 +16,7 @@
 struct session_job {
 	struct store_job base;
 	struct session_record row;
-	const char *warm; /* the row that this one takes the place of; NULL = none */
+	const char *warm; /* the row to replace; NULL = none */
 	struct claim_limits limits;
 	struct session_update update;
 	struct take_over take;
@@ -40,8 +40,8 @@ static struct session_job *new_job(struct store *s, int (*run)(struct store_job 
 
 /* --- seals ------------------------------------------------------------------------------------------------------- */
 
-/* Columns that change with every lease are not part of it. They decide who serves a session and how long, never which container
- * is its own. */
+/* Excludes columns that change with each lease. They decide which server owns a session and for how long, but not
+ * which container belongs to it. */
 static int seal_row(struct key *key, const struct session_record *r, char ret[KEY_HASH_SIZE], struct fail *f)
 {
 	const struct db_value v[] = { db_text(r->id),	     db_text(r->thread), db_text(r->runtime),
@@ -67,7 +67,7 @@ static int check_seal(struct store_job *job, struct session_record *r, struct fa
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Anybody with write access to the database can choose it. */
+/* The name is not sealed, so anybody with write access to the database can change it. */
 static const char *shown_name(const char *name)
 {
 	return name && handle_name_is_valid(name) ? name : NULL;
@@ -125,7 +125,7 @@ static int select_one(struct store_job *job, struct db *db, const char *id, stru
 
 static int select_list(struct store_job *job, struct db *db, const char *thread, bool all, struct fail *f)
 {
-	/* One statement for all cases; $2 is the time that a lease has to outlive. */
+	/* One statement for all cases; $4 is the current time. */
 	return select_rows(
 		job, db,
 		(struct db_query){ .sql = "SELECT " COLUMNS
@@ -141,7 +141,7 @@ static int select_list(struct store_job *job, struct db *db, const char *thread,
 static int refuse(struct session_job *j, struct db *db, const char *setting, struct fail *f)
 {
 	AUTO(fail_release) struct fail other = { 0 };
-	/* Without the list the refusal still stands. */
+	/* If the list cannot be read, refuse without it. */
 	if (select_list(&j->base, db, j->row.thread, false, &other) < 0)
 		job_reset(&j->base);
 	return fail_hint(f, "Use one of the active sessions, stop one of them, or raise %s.", setting);
@@ -183,7 +183,7 @@ static int check_limits(struct session_job *j, struct db *db, struct fail *f)
 	return 0;
 }
 
-/* Those of this server go first: it need not ask anybody. */
+/* Evicts this server's warm containers first, since that needs no other server. */
 static int evict(struct session_job *j, struct db *db, uint64_t n, struct fail *f)
 {
 	uint64_t now = store_now_ms();
@@ -201,7 +201,7 @@ static int evict(struct session_job *j, struct db *db, uint64_t n, struct fail *
 	return 0;
 }
 
-/* What is warm never keeps a session from its slot, and takes none that is not left over. */
+/* Warm containers use only free slots and make way for sessions. */
 static int make_room(struct session_job *j, struct db *db, struct fail *f)
 {
 	uint64_t now = store_now_ms(), sessions, warm;
@@ -213,7 +213,7 @@ static int make_room(struct session_job *j, struct db *db, struct fail *f)
 	if (after <= j->limits.sessions)
 		return 0;
 	if (j->row.state == ROW_WARM)
-		return cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_SESSIONS, "no slot is left over (CONTAINER_MAX_SESSIONS)");
+		return cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_SESSIONS, "no slot is free (CONTAINER_MAX_SESSIONS)");
 	return warm ? evict(j, db, MIN(after - j->limits.sessions, warm), f) : 0;
 }
 
@@ -225,7 +225,7 @@ static int use_warm(const struct session_job *j, struct db *db, struct fail *f)
 		return 0;
 	if (db_exec(db, &q, f) < 0)
 		return -1;
-	return q.changed ? 0 : fail_set(f, FAIL_NOT_FOUND, "the warm container had to make way");
+	return q.changed ? 0 : fail_set(f, FAIL_NOT_FOUND, "the warm container was evicted");
 }
 
 struct user_search {
@@ -290,7 +290,7 @@ static int check_name(const struct session_job *j, struct db *db, struct fail *f
 		return -1;
 	if (!taken)
 		return 0;
-	fail_set(f, FAIL_INVALID, "name: this conversation has a session '%s' already", j->row.name);
+	fail_set(f, FAIL_INVALID, "name: this conversation already has a session '%s'", j->row.name);
 	return fail_hint(f, "Use that session by its name, or choose another name.");
 }
 
@@ -301,7 +301,7 @@ static int claim(struct db *db, void *ctx, struct fail *f)
 				 DB_PARAMS(db_text(j->row.id), db_text(j->row.owner)) };
 	uint64_t there = 0;
 	job_reset(&j->base);
-	/* There already if the commit of a first attempt came through although the connection broke. */
+	/* On a retry, the first attempt may have committed although its connection broke. */
 	if (j->base.retried && db_number(db, &mine, &there, f) < 0)
 		return -1;
 	if (there)
@@ -320,7 +320,7 @@ static int run_claim(struct store_job *job, struct db *db, struct fail *f)
 static void finish_claim(struct store_job *job, const struct fail *f)
 {
 	struct session_job *j = container_of(job, struct session_job, base);
-	/* Rows are there to be read only when the thread has said so. */
+	/* Rows may be read only after the thread has finished with them. */
 	bool there = !f || (f == &job->fail && f->kind == FAIL_LIMIT);
 	struct session_list list = { .v = there ? job->rows : NULL, .n = there ? job->n : 0 };
 	j->claim(j->ctx, &list, f);
@@ -357,7 +357,7 @@ static int drop(struct db *db, void *ctx, struct fail *f)
 			      DB_PARAMS(db_text(j->row.id), db_text(j->row.owner)) };
 	if (db_exec(db, &q, f) < 0)
 		return -1;
-	/* Gone already if the commit of a first attempt came through although the connection broke. */
+	/* On a retry, the first attempt may have committed although its connection broke. */
 	return q.changed || j->base.retried ? 0 : fail_set(f, FAIL_NOT_FOUND, "the store has no such row");
 }
 
@@ -368,7 +368,7 @@ static int run_drop(struct store_job *job, struct db *db, struct fail *f)
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
-/* An ended session stays ended, and use never goes back. */
+/* An ended session stays ended, and `used` never decreases. */
 static int update(struct db *db, void *ctx, struct fail *f)
 {
 	struct session_job *j = ctx;
@@ -393,7 +393,7 @@ static int update(struct db *db, void *ctx, struct fail *f)
 		return -1;
 	if (known)
 		return fail_set(f, FAIL_FOREIGN, "another server has taken over session '%s'", u->id);
-	return fail_set(f, FAIL_NOT_FOUND, "the store knows no session '%s'", u->id);
+	return fail_set(f, FAIL_NOT_FOUND, "the store has no session '%s'", u->id);
 }
 
 static int run_update(struct store_job *job, struct db *db, struct fail *f)
@@ -487,7 +487,7 @@ static int take_over(struct db *db, void *ctx, struct fail *f)
 	job_reset(&j->base);
 	if (db_exec(db, &q, f) < 0 || ((q.changed || j->base.retried) && select_one(&j->base, db, t->id, f) < 0))
 		return -1;
-	/* Ours already if the commit of a first attempt came through although the connection broke. */
+	/* On a retry, the first attempt may have committed although its connection broke. */
 	const struct session_record *found = j->base.n ? j->base.rows : NULL;
 	if (found && (!streq(found->owner, t->new_owner) || found->epoch != t->old_epoch + 1))
 		job_reset(&j->base);

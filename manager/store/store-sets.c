@@ -1,4 +1,4 @@
-/* Dependency sets: what was installed once and is kept as an image, and who builds it now. */
+/* Dependency sets: installed once and kept as an image, with the server that is building each. */
 #include "manager/store/store-private.h"
 
 #define COLUMNS "key, image, runtime, wanted, versions, unpinned, size, built, used, builder, builder_until"
@@ -71,7 +71,7 @@ static bool is_free(const struct set_job *j, const struct set_record *found)
 		return true;
 	if (!found->builder)
 		return !found->versions || (found->unpinned && found->built < j->stale_before);
-	/* Ours already if the commit of a first attempt came through although the connection broke. */
+	/* On a retry, the first attempt may have committed although its connection broke. */
 	return found->builder_until < store_now_ms() ||
 	       (j->base.retried && j->row.builder && streq(found->builder, j->row.builder) &&
 		found->builder_until == j->row.builder_until);
@@ -126,7 +126,7 @@ static void finish_done(struct store_job *job, const struct fail *f)
 	job_answer(j->done, j->ctx, "a dependency set was not recorded", f);
 }
 
-/* A build that was recorded already is one whose commit came through although the connection broke. */
+/* On a retry, the first attempt may have recorded the build although its connection broke. */
 static int renew_or_finish(struct db *db, void *ctx, struct fail *f)
 {
 	struct set_job *j = ctx;
@@ -154,7 +154,7 @@ static int renew_or_finish(struct db *db, void *ctx, struct fail *f)
 			return 0;
 	}
 	fail_set(f, FAIL_FOREIGN, "another server builds this dependency set now");
-	return fail_hint(f, "try again: its result will do");
+	return fail_hint(f, "try again: its result can be used");
 }
 
 static int run_built(struct store_job *job, struct db *db, struct fail *f)

@@ -1,10 +1,10 @@
-/* Tasks: runs whose caller got a handle instead of an answer, and the answers that are kept for them, sealed. */
+/* Tasks: runs whose caller got a handle instead of a result, and their sealed results. */
 #include "base/alloc.h"
 #include "manager/store/store-private.h"
 
 #define COLUMNS "id, thread, session, seq, tool, timeout, state, started, created, changed, expires"
 #define TASKS_MAX 1000
-/* How long it is still known that a task is over. */
+/* How long an ended task is remembered. */
 #define EXPIRED_KEPT_MS 86400000
 
 static const char *const states[] = {
@@ -17,7 +17,7 @@ static const char *const states[] = {
 struct task_job {
 	struct store_job base;
 	struct task_record row;
-	char *result; /* opened; the job's own */
+	char *result; /* unsealed; owned by the job */
 	store_done_fn done;
 	store_task_fn fn;
 	store_tasks_fn list;
@@ -115,7 +115,7 @@ struct store_job *store_task_add(struct store *s, const struct task_record *row,
 	return job_submit(&j->base);
 }
 
-/* Whoever says first how it ended is right. */
+/* The first recorded end wins. */
 static int change(struct db *db, void *ctx, struct fail *f)
 {
 	struct task_job *j = ctx;

@@ -1,8 +1,8 @@
-/* Looks at the chains of the log, and prunes what is old. */
+/* Verifies the chains of the log, and prunes old records. */
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
-/* At a time: each is looked at from end to end first. */
+/* Sessions per job: each one is verified completely first. */
 #define PRUNED_MAX 20
 
 struct verify_job {
@@ -24,7 +24,7 @@ struct names_job {
 
 /* --- verify ------------------------------------------------------------------------------------------------------ */
 
-/* In a transaction: nobody writes while it looks. */
+/* In a transaction, so that nobody writes meanwhile. */
 static int verify(struct db *db, void *ctx, struct fail *f)
 {
 	struct verify_job *j = ctx;

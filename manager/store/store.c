@@ -1,4 +1,5 @@
-/* Jobs: one after the other on one connection, off the loop; answered within their deadline, whatever the database does. */
+/* Jobs: executed one at a time on one connection, off the loop, and answered within their deadline whatever the
+ * database does. */
 #include "manager/store/store.h"
 
 #include <time.h>
@@ -8,25 +9,25 @@
 #include "base/work.h"
 #include "manager/store/store-private.h"
 
-/* Renewals, records and calls of a busy server are some dozen at a time. */
+/* A busy server has a few dozen jobs at a time: renewals, records and requests. */
 #define QUEUE_MAX 1024
-/* A thread ends before its job is overdue, so that the job can say why. */
+/* A thread ends this long before its job's deadline, so the job can report the reason. */
 #define SPARE_MS 500
 #define CONNECT_MS 5000
 #define BACK_OFF_MIN_MS 100
 #define BACK_OFF_MAX_MS 5000
 
-/* What a thread touches while it works on a job; belongs to the store otherwise. */
+/* State that a thread may touch while it runs a job; otherwise only the store uses it. */
 struct connection {
-	struct store *store; /* NULL: the store was freed while the thread was at work */
+	struct store *store; /* NULL: the store was freed while the thread was running */
 	struct loop *loop;
 	struct store_job *job;
 	struct db_place place;
 	struct key key;
 	struct db *db;
-	char *id;	     /* of the store; set with the first connection */
+	char *id;	     /* the store's id; set with the first connection */
 	struct fail failure; /* why the last attempt to connect failed */
-	uint64_t retry_ms;   /* not before */
+	uint64_t retry_ms;   /* no new attempt before this time */
 	unsigned failures;
 };
 
@@ -36,11 +37,11 @@ struct store {
 	struct work *work; /* while a job runs */
 	struct list queue;
 	size_t queued;
-	struct list refused; /* jobs for which the queue had no room, until they are answered */
+	struct list refused; /* jobs that found the queue full, until they are answered */
 	struct execution_log *log;
 	char *id; /* NULL until a job has succeeded */
 	struct timer *settle;
-	void (*on_settled)(void *ctx); /* NULL = nobody waits for that */
+	void (*on_settled)(void *ctx); /* NULL = no caller waits */
 	uint64_t settle_until_ms;
 	void *settle_ctx;
 };
@@ -96,7 +97,7 @@ static void unqueue(struct store_job *job)
 	list_remove(&job->node);
 }
 
-/* Nobody waits any more; the memory stays while a thread or a callback uses it. */
+/* Drops a job nobody waits for; its memory stays while a thread or a callback uses it. */
 static void drop(struct store_job *job)
 {
 	atomic_store(&job->dropped, true);
@@ -143,8 +144,8 @@ struct store_job *job_submit(struct store_job *job)
 {
 	struct store *s = job->store;
 	if (s->queued >= QUEUE_MAX) {
-		fail_set(&job->fail, FAIL_STORE, "%u requests are waiting for the store already", QUEUE_MAX);
-		fail_hint(&job->fail, "try again later; husk doctor says whether the store answers");
+		fail_set(&job->fail, FAIL_STORE, "%u requests are already waiting for the store", QUEUE_MAX);
+		fail_hint(&job->fail, "try again later; husk doctor shows whether the store answers");
 		list_append(&s->refused, &job->node);
 		timer_start(job->timer, 0, 0);
 		return job;
@@ -189,7 +190,7 @@ struct guarded {
 	int (*body)(struct db *db, void *job, struct fail *f);
 };
 
-/* What nobody waits for any more is not begun, and not committed. */
+/* A dropped job is neither started nor committed. */
 static int unless_dropped(struct db *db, void *ctx, struct fail *f)
 {
 	struct guarded *g = ctx;
@@ -220,7 +221,7 @@ struct identify_job {
 	void *ctx;
 };
 
-/* Connecting has read it. */
+/* Connecting has already read the id. */
 static int run_identify(struct store_job *job UNUSED, struct db *db UNUSED, struct fail *f UNUSED)
 {
 	return 0;
@@ -261,7 +262,8 @@ static int connect_now(struct connection *c, uint64_t deadline_ms, struct fail *
 	return -1;
 }
 
-/* While a store is down each attempt may cost its whole deadline: in between, the answer is the last one. */
+/* While a store is down each attempt may take its whole deadline. Until the next attempt, jobs fail with the last
+ * error. */
 static int ensure_connected(struct connection *c, uint64_t deadline_ms, struct fail *f)
 {
 	if (c->db) {
@@ -283,7 +285,7 @@ static int ensure_connected(struct connection *c, uint64_t deadline_ms, struct f
 	return -1;
 }
 
-/* True if the job is worth another try on a new connection. */
+/* True if the job should be retried on a new connection. */
 static bool attempt(struct connection *c)
 {
 	struct store_job *job = c->job;
@@ -297,7 +299,7 @@ static bool attempt(struct connection *c)
 	return !done && broken && loop_now_ms() < deadline_ms;
 }
 
-/* A database that was restarted shows only when the old connection is used. */
+/* A restart of the database is noticed only when the old connection is used, so a job is tried twice. */
 static void run_job(void *ctx)
 {
 	struct connection *c = ctx;
@@ -341,7 +343,7 @@ static void on_closed(void *ctx, bool forgotten UNUSED)
 	connection_free(ctx);
 }
 
-/* Closing may block, like everything else. */
+/* Closing may block, so it is done off the loop. */
 static void connection_retire(struct connection *c)
 {
 	if (!c->db)
@@ -359,7 +361,7 @@ static void on_settle(void *ctx)
 {
 	struct store *s = ctx;
 	uint64_t now = loop_now_ms();
-	/* The caller may have queued more since. */
+	/* The caller may have queued more jobs since. */
 	if (!is_settled(s) && now < s->settle_until_ms) {
 		timer_start(s->settle, s->settle_until_ms - now, 0);
 		return;
@@ -393,7 +395,7 @@ static void on_job_done(void *ctx, bool forgotten UNUSED)
 		c->store->id = xstrdup(c->id);
 	if (!atomic_load(&job->dropped)) {
 		job->timer = timer_free(job->timer);
-		/* The callback may do anything: queue more, cancel this one, free the store. */
+		/* The callback may queue more jobs, cancel this one or free the store. */
 		job->finish(job, job->fail.kind ? &job->fail : NULL);
 	}
 	job_free(job);

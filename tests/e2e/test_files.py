@@ -355,7 +355,7 @@ def test_exports_are_limited_and_can_be_deleted(start):
     session.shell("for i in 1 2; do head -c 600k /dev/urandom >$i; done").ok()
     first = exported(session, "/workspace/1")[0]
     refused = get(session, "/workspace/2").files[0]
-    assert not refused["success"] and "0.6 MiB, with this one 1.2 MiB, and may take 1.0 MiB" in refused["error"], refused
+    assert not refused["success"] and "0.6 MiB, with this one 1.2 MiB; the limit is 1.0 MiB" in refused["error"], refused
     assert "husk exports --delete" in str(refused), refused
     export = next(e for e in json.loads(husk("exports", "--all", "--json").stdout)["exports"] if e["name"] == "1")
     assert husk("exports", "--delete", "nothing").returncode != 0

@@ -55,9 +55,9 @@ def test_a_store_without_room_is_reported(start, disk):
     assert first["success"], first
     fill(disk)
     result = export(session, "a").files[0]
-    assert not result["success"] and "make room on its disk" in result["error"] + result.get("hint", ""), result
+    assert not result["success"] and "free space on its disk" in result["error"] + result.get("hint", ""), result
     refused = server.call("create_session", {"network": False})
-    assert refused.is_error and "husk.db" in refused.text and "make room on its disk" in refused.text, refused.text
+    assert refused.is_error and "husk.db" in refused.text and "free space on its disk" in refused.text, refused.text
     assert session.code("40 + 2").ok().value == "42"  # what does not need the store goes on
     os.unlink(disk / "filler")
     assert export(session, "a").files[0]["success"]

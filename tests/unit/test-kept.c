@@ -110,7 +110,7 @@ static void another_key_does_not_open_kept_settings(void **state)
 {
 	keep("A", "secret");
 	place.secret = "a key that nobody used before";
-	assert_refused("'A' does not open", "husk config unset A");
+	assert_refused("'A' cannot be opened", "husk config unset A");
 	keep("A", "again"); /* can be replaced all the same */
 	assert_int_equal(look(), 0);
 	assert_string_equal(found.v[0], "A=again");

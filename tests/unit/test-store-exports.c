@@ -289,7 +289,7 @@ static void too_many_jobs_are_rejected(void **state)
 	for (int i = 0; i < 2000; i++)
 		store_export_get(b.store, "t1", "e1", count, &answers);
 	ask_exports(&b, &a, "t1", 0, NULL, 1);
-	assert_fails(&a, FAIL_STORE, "waiting for the store already");
+	assert_fails(&a, FAIL_STORE, "already waiting for the store");
 	while (answers < 2000) {
 		ask_exports(&b, &a, "t1", 0, NULL, 1);
 		assert_true(answers <= 2000);

@@ -132,7 +132,7 @@ static void a_place_that_cannot_be_written_is_named(void **state)
 	assert_non_null(f);
 	fclose(f);
 	list();
-	assert_fault("cannot make the database");
+	assert_fault("cannot create the database");
 	assert_non_null(strstr(a.fail.hint, "XDG_STATE_HOME"));
 	unlink(parent);
 	list_until_fine();

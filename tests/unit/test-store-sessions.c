@@ -262,9 +262,9 @@ static void a_claim_takes_the_slot_of_a_warm_container(void **state)
 	/* Gone is gone, and a session is not to be had for it. */
 	row = session("s3", "t3");
 	ask_claim_warm(&b, &a, &row, "w1", &roomy);
-	assert_fails(&a, FAIL_NOT_FOUND, "make way");
+	assert_fails(&a, FAIL_NOT_FOUND, "was evicted");
 	ask_claim_warm(&b, &a, &row, "s1", &roomy);
-	assert_fails(&a, FAIL_NOT_FOUND, "make way");
+	assert_fails(&a, FAIL_NOT_FOUND, "was evicted");
 	assert_false(is_there("s3"));
 }
 
