@@ -1,5 +1,5 @@
-/* The verbs and options of a program in one table: --help prints it, tools/pages writes the man page from it, and a verb's options are checked
- * against it. All strings are static ASCII; lists end with an entry that is all NULL. */
+/* The verbs and options of a program in one table: --help prints it, tools/pages writes the man page from it, and a
+ * verb's options are checked against it. All strings are static ASCII; lists end with an entry that is all NULL. */
 #ifndef HUSK_BASE_HELP_H
 #define HUSK_BASE_HELP_H
 

@@ -3,23 +3,23 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "cli/columns.h"
 
-enum paint { PLAIN, BOLD, DIM, GREEN, CYAN, RED };
+enum demo_paint { PLAIN, BOLD, DIM, GREEN, CYAN, RED };
 
-static const char *paint(FILE *to, enum paint p)
+static const char *paint(FILE *to, enum demo_paint p)
 {
 	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[36m", "\033[31m" };
-	const char *no_color = getenv("NO_COLOR");
-	return isatty(fileno(to)) && !(no_color && *no_color) ? codes[p] : "";
+	return style_of(fileno(to)).colour ? codes[p] : "";
 }
 
-static const char *on(enum paint p)
+static const char *on(enum demo_paint p)
 {
 	return paint(stdout, p);
 }
 
 /* Each line of the text, indented and marked. */
-static void print_block(enum paint p, const char *mark, const char *text)
+static void print_block(enum demo_paint p, const char *mark, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");

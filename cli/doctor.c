@@ -1,16 +1,18 @@
 #include "cli/doctor.h"
 
 #include <jansson.h>
-#include <langinfo.h>
-#include <locale.h>
 
 #include "base/loop.h"
+#include "cli/columns.h"
 #include "cli/exit.h"
 #include "manager/manager.h"
 
+#define NAME_WIDTH 16
+
 struct report {
 	struct loop *loop;
-	bool json, colour, unicode;
+	struct style style;
+	bool json;
 	json_t *checks;
 	size_t counts[CHECK_FAIL + 1];
 	uint64_t began_ms;
@@ -18,35 +20,32 @@ struct report {
 
 static const char *const status_names[] = { [CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "fail" };
 
-/* Marks and colours are for a terminal that can show them. */
-static void look_at_terminal(struct report *r)
-{
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool terminal = isatty(STDOUT_FILENO);
-	setlocale(LC_CTYPE, "");
-	r->unicode = terminal && streq(nl_langinfo(CODESET), "UTF-8");
-	r->colour = terminal && !(no_color && *no_color) && !(term && streq(term, "dumb"));
-}
-
 static const char *mark(const struct report *r, enum check_status status)
 {
 	static const char *const unicode[] = { "✓", "!", "✗" }, *const ascii[] = { "ok  ", "warn", "FAIL" };
-	return r->unicode ? unicode[status] : ascii[status];
+	return r->style.unicode ? unicode[status] : ascii[status];
 }
 
-static const char *colour(const struct report *r, enum check_status status)
-{
-	static const char *const codes[] = { "\033[32m", "\033[33m", "\033[31m" };
-	return r->colour ? codes[status] : "";
-}
-
+/* Checks are printed as they come, so the columns have fixed widths. Sentences are wrapped, since all of their words matter. Those of
+ * a fix stay whole, because they are copied. */
 static void print_check(const struct report *r, const struct check *check)
 {
-	const char *plain = r->colour ? "\033[0m" : "";
-	printf("  %s%s%s %-15s %s\n", colour(r, check->status), mark(r, check->status), plain, check->name,
-	       check->detail);
-	if (check->fix)
-		printf("  %*s %-15s %s %s\n", r->unicode ? 1 : 4, "", "", r->unicode ? "→" : "->", check->fix);
+	static const enum paint paints[] = {
+		[CHECK_OK] = PAINT_GOOD, [CHECK_WARN] = PAINT_WARN, [CHECK_FAIL] = PAINT_BAD
+	};
+	const struct style *s = &r->style;
+	const char *shown = mark(r, check->status), *arrow = s->unicode ? "→ " : "-> ";
+	enum paint paint = paints[check->status];
+	size_t text_column = 2 + columns_width(shown) + 1 + NAME_WIDTH + 1;
+	AUTO(buf_release) struct buf name = { 0 };
+	columns_shorten(&name, s, check->name, NAME_WIDTH);
+	printf("  %s%s%s %s%*s ", style_paint(s, paint), shown, style_plain(s, paint), buf_str(&name),
+	       (int)(NAME_WIDTH - columns_width(buf_str(&name))), "");
+	columns_wrap(stdout, s, check->detail, text_column, /* whole= */ false);
+	if (check->fix) {
+		printf("%*s%s", (int)text_column, "", arrow);
+		columns_wrap(stdout, s, check->fix, text_column + columns_width(arrow), /* whole= */ true);
+	}
 	fflush(stdout);
 }
 
@@ -89,7 +88,8 @@ static void print_summary(const struct report *r)
 	size_t warned = r->counts[CHECK_WARN], failed = r->counts[CHECK_FAIL];
 	unsigned long long ms = (unsigned long long)(loop_now_ms() - r->began_ms);
 	if (failed)
-		printf("\n  %zu of %zu checks failed (%llu ms): follow the advice above, then run husk doctor again.\n\n",
+		printf("\n  %zu of %zu checks failed (%llu ms).\n"
+		       "  Follow the advice above, then run husk doctor again.\n\n",
 		       failed, r->counts[CHECK_OK] + warned + failed, ms);
 	else
 		printf("\n  All is well%s (%zu checks, %llu ms).\n\n", warned ? " except for what is marked above" : "",
@@ -100,7 +100,7 @@ int doctor_run(const struct options *options)
 {
 	struct loop *loop = loop_new();
 	struct report r = { .loop = loop, .json = options->json, .checks = json_array(), .began_ms = loop_now_ms() };
-	look_at_terminal(&r);
+	r.style = style_of(STDOUT_FILENO);
 	if (!r.json)
 		printf("\n  Husk %s\n\n", HUSK_VERSION);
 	struct signals *signals = signals_new(loop, on_signal, loop);

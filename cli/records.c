@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/utf8.h"
+#include "cli/columns.h"
 #include "cli/exit.h"
 #include "cli/notebook.h"
 #include "cli/report.h"
@@ -81,13 +82,6 @@ static const char *word(const json_t *object, const char *name)
 	return s ? s : "-";
 }
 
-/* A row of a table is one line. */
-static void print_field(const char *s)
-{
-	for (; *s; s++)
-		putchar((unsigned char)*s < ' ' ? '?' : *s);
-}
-
 /* --- asking ------------------------------------------------------------------------------------------------------ */
 
 static void ask_exports(struct records *r, const struct export_info *after);
@@ -160,8 +154,15 @@ static void on_history(void *ctx, const struct history *h, const struct fail *f)
 
 /* --- printing ---------------------------------------------------------------------------------------------------- */
 
+/* An id stays whole, because --delete takes it. */
+static const struct column export_columns[] = {
+	{ "CREATED" }, { "SIZE", .right = true }, { "SESSION", .least = 9, .rank = 1 },
+	{ "ID" },      { "PATH", .least = 21 },
+};
+
 static void print_exports(const struct records *r)
 {
+	struct style style = style_of(STDOUT_FILENO);
 	char created[32], bytes[32];
 	size_t i;
 	json_t *e;
@@ -170,34 +171,72 @@ static void print_exports(const struct records *r)
 		       r->options->all || r->options->thread ? "" : " of this conversation (--all shows those of all)");
 		return;
 	}
-	printf("%-19s  %8s  %-26s  %-26s  %s\n", "CREATED", "SIZE", "SESSION", "ID", "PATH");
+	struct columns *table = columns_new(export_columns, ARRAY_LEN(export_columns));
 	json_array_foreach(r->list, i, e) {
-		printf("%-19s  %8s  %-26s  %-26s  ", when(json_object_get(e, "created"), created),
-		       size(json_object_get(e, "size"), bytes), word(e, "session_id"), word(e, "id"));
-		print_field(word(e, "path"));
-		puts(json_is_true(json_object_get(e, "directory")) ? "/" : "");
+		columns_add(table, PAINT_NONE, when(json_object_get(e, "created"), created));
+		columns_add(table, PAINT_NONE, size(json_object_get(e, "size"), bytes));
+		columns_add(table, PAINT_NONE, word(e, "session_id"));
+		columns_add(table, PAINT_NONE, word(e, "id"));
+		columns_addf(table, PAINT_NONE, "%s%s", word(e, "path"),
+			     json_is_true(json_object_get(e, "directory")) ? "/" : "");
 	}
+	columns_print(table, &style, stdout);
+	columns_free(table);
 }
 
 static void print_session(const struct records *r)
 {
+	AUTO(buf_release) struct buf line = { 0 };
+	struct style style = style_of(STDOUT_FILENO);
 	char created[32];
 	if (!r->about)
 		return;
-	printf("session %s (%s), %s since %s", word(r->about, "session_id"), word(r->about, "runtime"),
-	       word(r->about, "state"),
-	       when(json_object_get(r->about, json_is_string(json_object_get(r->about, "ended")) ? "ended" : "created"),
-		    created));
+	buf_printf(&line, "session %s (%s), %s since %s", word(r->about, "session_id"), word(r->about, "runtime"),
+		   word(r->about, "state"),
+		   when(json_object_get(r->about,
+					json_is_string(json_object_get(r->about, "ended")) ? "ended" : "created"),
+			created));
 	if (json_is_string(json_object_get(r->about, "cause"))) {
-		printf(": ");
-		print_field(word(r->about, "cause"));
+		buf_add_str(&line, ": ");
+		utf8_clean_name(&line, word(r->about, "cause"));
 	}
-	puts("\n");
+	columns_wrap(stdout, &style, buf_str(&line), 0, /* whole= */ true);
+	putchar('\n');
+}
+
+static const struct column run_columns[] = {
+	{ "RUN", .right = true },
+	{ "TOOL", .least = 12 },
+	{ "STARTED" },
+	{ "MS", .right = true },
+	{ "ENDED", .least = 9 },
+	{ "IN", .right = true, .rank = 3 },
+	{ "OUT", .right = true, .rank = 2 },
+	{ "ENV", .least = 12, .rank = 1 },
+};
+
+static void add_run(struct columns *table, const json_t *e)
+{
+	char started[32], in[32], out[32];
+	const json_t *duration = json_object_get(e, "duration_ms");
+	const char *ending = word(e, "ending");
+	bool usual = streq(ending, "ok") || streq(ending, "-");
+	columns_addf(table, PAINT_NONE, "%lld", (long long)json_integer_value(json_object_get(e, "seq")));
+	columns_add(table, PAINT_NONE, word(e, "tool"));
+	columns_add(table, PAINT_NONE, when(json_object_get(e, "started"), started));
+	if (duration)
+		columns_addf(table, PAINT_NONE, "%lld", (long long)json_integer_value(duration));
+	else
+		columns_add(table, PAINT_NONE, "-");
+	columns_add(table, usual ? PAINT_NONE : PAINT_WARN, ending);
+	columns_add(table, PAINT_NONE, size(json_object_get(e, "in_bytes"), in));
+	columns_add(table, PAINT_NONE, size(json_object_get(e, "out_bytes"), out));
+	columns_add(table, PAINT_NONE, word(e, "env"));
 }
 
 static void print_history(const struct records *r)
 {
-	char started[32], in[32], out[32], took[32];
+	struct style style = style_of(STDOUT_FILENO);
 	size_t i;
 	json_t *e;
 	print_session(r);
@@ -205,18 +244,11 @@ static void print_history(const struct records *r)
 		puts("Nothing has been executed in it.");
 		return;
 	}
-	printf("%6s  %-16s  %-19s  %10s  %-14s  %8s  %8s\n", "CALL", "TOOL", "STARTED", "MS", "ENDED", "IN", "OUT");
-	json_array_foreach(r->list, i, e) {
-		const json_t *duration = json_object_get(e, "duration_ms");
-		snprintf(took, sizeof(took), "%lld", (long long)json_integer_value(duration));
-		printf("%6lld  %-16s  %-19s  %10s  %-14s  %8s  %8s",
-		       (long long)json_integer_value(json_object_get(e, "seq")), word(e, "tool"),
-		       when(json_object_get(e, "started"), started), duration ? took : "-", word(e, "ending"),
-		       size(json_object_get(e, "in_bytes"), in), size(json_object_get(e, "out_bytes"), out));
-		if (json_object_get(e, "env"))
-			printf("  env: %s", word(e, "env"));
-		putchar('\n');
-	}
+	struct columns *table = columns_new(run_columns, ARRAY_LEN(run_columns));
+	json_array_foreach(r->list, i, e)
+		add_run(table, e);
+	columns_print(table, &style, stdout);
+	columns_free(table);
 }
 
 static void print_json(const struct records *r)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "cli/columns.h"
 #include "cli/exit.h"
 #include "cli/report.h"
 #include "manager/manager.h"
@@ -35,20 +36,82 @@ static char *duration(uint64_t seconds)
 	return xasprintf("%lluh", (unsigned long long)seconds / 3600);
 }
 
+/* The shell completions take the id from the first column, so ids stay whole. In 80 columns there is room for the owner if no session
+ * has a name. */
+static const struct column columns[] = {
+	{ "SESSION" },
+	{ "RUNTIME", .least = 6 },
+	{ "STATE" },
+	{ "AGE", .right = true },
+	{ "IDLE", .right = true, .rank = 2 },
+	{ "MEMORY", .right = true, .rank = 3 },
+	{ "OF", .right = true, .rank = 5 },
+	{ "CPUS", .right = true, .rank = 6 },
+	{ "STREAM", .rank = 7 },
+	{ "NAME", .least = 8, .rank = 1 },
+	{ "OWNER", .least = 11, .rank = 4 },
+};
+
+/* With --all, the last column shows how sessions ended, and stays. */
+static const struct column columns_of_all[] = {
+	{ "SESSION" },
+	{ "RUNTIME", .least = 6 },
+	{ "STATE" },
+	{ "AGE", .right = true },
+	{ "IDLE", .right = true, .rank = 3 },
+	{ "MEMORY", .right = true, .rank = 4 },
+	{ "OF", .right = true, .rank = 5 },
+	{ "CPUS", .right = true, .rank = 6 },
+	{ "STREAM", .rank = 7 },
+	{ "NAME", .least = 8, .rank = 1 },
+	{ "OWNER, OR END", .least = 24 },
+};
+_Static_assert(ARRAY_LEN(columns) == ARRAY_LEN(columns_of_all), "both have the same cells");
+
+static enum paint paint_of(const struct listed_session *s)
+{
+	if (*s->cause)
+		return PAINT_FAINT;
+	if (streq(s->state, "left"))
+		return PAINT_WARN;
+	return streq(s->state, "busy") ? PAINT_GOOD : PAINT_NONE;
+}
+
+/* "process 123 on box": the number and the machine are enough. */
+static const char *short_owner(const char *owner)
+{
+	static const char process[] = "process ";
+	return strncmp(owner, process, strlen(process)) == 0 ? owner + strlen(process) : owner;
+}
+
+static void add_row(struct columns *table, const struct listed_session *s)
+{
+	AUTO(freep) char *age = duration(s->age_seconds);
+	AUTO(freep) char *idle = duration(s->idle_seconds);
+	columns_add(table, PAINT_NONE, s->id);
+	columns_add(table, PAINT_NONE, s->runtime);
+	columns_add(table, paint_of(s), s->state);
+	columns_add(table, PAINT_NONE, age);
+	columns_add(table, PAINT_NONE, idle);
+	if (s->has_memory)
+		columns_addf(table, PAINT_NONE, "%lluM", (unsigned long long)s->memory >> 20);
+	else
+		columns_add(table, PAINT_NONE, "-");
+	columns_addf(table, PAINT_NONE, "%lluM", (unsigned long long)s->limits.memory >> 20);
+	columns_addf(table, PAINT_NONE, "%.3g", limits_cpus(&s->limits));
+	columns_add(table, PAINT_NONE, s->transport);
+	columns_add(table, PAINT_NONE, s->name);
+	columns_add(table, PAINT_NONE, *s->cause ? s->cause : short_owner(s->owner));
+}
+
 static void print_table(const struct options *w, const struct listed_session *v, size_t n)
 {
-	printf("%-26s  %-8s %-8s %5s %5s %8s %8s %5s  %-11s  %-12s  %s\n", "SESSION", "RUNTIME", "STATE", "AGE", "IDLE",
-	       "MEMORY", "OF", "CPUS", "STREAM", "NAME", w->all ? "OWNER, OR END" : "OWNER");
-	for (size_t i = 0; i < n; i++) {
-		AUTO(freep) char *age = duration(v[i].age_seconds);
-		AUTO(freep) char *idle = duration(v[i].idle_seconds);
-		AUTO(freep) char *memory =
-			v[i].has_memory ? xasprintf("%llu MiB", (unsigned long long)v[i].memory >> 20) : xstrdup("-");
-		AUTO(freep) char *limit = xasprintf("%llu MiB", (unsigned long long)v[i].limits.memory >> 20);
-		printf("%-26s  %-8s %-8s %5s %5s %8s %8s %5.3g  %-11s  %-12s  %s\n", v[i].id, v[i].runtime, v[i].state,
-		       age, idle, memory, limit, limits_cpus(&v[i].limits), v[i].transport, v[i].name,
-		       *v[i].cause ? v[i].cause : v[i].owner);
-	}
+	struct style style = style_of(STDOUT_FILENO);
+	struct columns *table = columns_new(w->all ? columns_of_all : columns, ARRAY_LEN(columns));
+	for (size_t i = 0; i < n; i++)
+		add_row(table, &v[i]);
+	columns_print(table, &style, stdout);
+	columns_free(table);
 	if (!n)
 		puts("no sessions");
 	fflush(stdout);

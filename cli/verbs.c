@@ -242,8 +242,9 @@ static const struct help_verb verbs[N_VERBS] = {
 		.summary = "List the sessions of all servers of this user",
 		.usage = TEXT("[--json] [--all] [--watch]"),
 		.text = TEXT(
-			"The columns are id, runtime, state, age, time without use, memory, and the server that owns the "
-			"session. In state left, a session has lost its server and waits for the next one; a warm one is a "
+			"The columns are id, runtime, state, age, time without use, memory in MiB, and the server that owns the "
+			"session. Columns that do not fit are left out: in 80 columns, the names of sessions take the place of "
+			"their servers. --json has everything. In state left, a session has lost its server and waits for the next one; a warm one is a "
 			"container that is kept ready (WARM_POOL)."),
 		.options = OPTIONS(
 			JSON_OPTION,
@@ -292,7 +293,8 @@ static const struct help_verb verbs[N_VERBS] = {
 		.group = GROUP_SESSIONS,
 		.summary = "List the files that sessions exported, or delete one",
 		.usage = TEXT("[--json] [--thread ID | --all]", "[--json] --delete ID"),
-		.text = TEXT("It lists the exports of this conversation, newest first: time, size, session, id and path."),
+		.text = TEXT("It lists the exports of this conversation, newest first: time, size, session, id and path. "
+		"In 80 columns the session is left out; --json has everything."),
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "thread", "ID", "List the exports of another conversation." },

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "cli/columns.h"
 #include "cli/outcome.h"
 
 #define PLAIN "\033[0m"
@@ -19,18 +20,12 @@ struct show {
 	bool mid_line;
 };
 
-static bool has_colour(int fd)
-{
-	const char *type = getenv("TERM"), *none = getenv("NO_COLOR");
-	return isatty(fd) && type && *type && !streq(type, "dumb") && !(none && *none);
-}
-
 struct show *show_new(struct output *output)
 {
 	struct show *s = new0(struct show);
 	s->output = output;
-	s->colour[1] = has_colour(STDOUT_FILENO);
-	s->colour[2] = has_colour(STDERR_FILENO);
+	s->colour[1] = style_of(STDOUT_FILENO).colour;
+	s->colour[2] = style_of(STDERR_FILENO).colour;
 	s->terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	return s;
 }

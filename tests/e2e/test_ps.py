@@ -1,11 +1,13 @@
 """`husk ps` and `husk stop`: the sessions of all servers of this user, on the terminal."""
 
 import json
+import re
 import subprocess
 import time
 
 import pytest
 from harness import clean_env, husk_binary, wait_until
+from pty_program import Program
 
 
 class Terminal:
@@ -43,10 +45,33 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
         assert 5 << 20 < row["memory"] < 1 << 30
         assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (2 << 30, 2, 4 << 30)
         assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
-    table = terminal.husk("ps").stdout.splitlines()
-    assert table[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OF", "CPUS", "STREAM", "NAME", "OWNER"]
+    table = terminal.husk("ps").stdout
+    assert table.isascii() and "\033" not in table and all(len(line) <= 80 for line in table.splitlines())
+    assert table.splitlines()[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OWNER"]
     for session in sessions:
-        assert any(line.split()[:3] == [session.id, "python", "running"] and "MiB" in line for line in table)
+        assert re.search(rf"^{session.id} +python +running +[0-9]+s +[0-9]+s +[0-9]+M ", table, re.MULTILINE), table
+
+
+def test_the_table_fits_the_terminal(start, terminal):
+    """A narrow terminal gets 80 columns, a wide one all columns; the id stays whole, and only a terminal with colours gets them."""
+    server = start(home=terminal.home)
+    name = "sales-of-the-north-branch"
+    identity = server.call("create_session", {"network": False, "name": name}).fields["session_id"]
+
+    def shown(cols, **settings):
+        with Program([husk_binary(), "ps"], clean_env(terminal.home, **{"LC_ALL": "C.UTF-8", "TERM": "xterm", **settings}), cols=cols) as program:
+            assert program.wait() == 0
+            return program.all.decode().replace("\r\n", "\n")
+
+    assert shown(80).startswith("\033[1mSESSION\033[0m")
+    for cols in (60, 80, 140):
+        text = shown(cols, NO_COLOR="1")
+        titles, row = text.splitlines()
+        assert "\033" not in text and max(len(titles), len(row)) <= max(cols, 80)
+        assert row.startswith(f"{identity}  python ")
+        assert row[titles.index("NAME"):].startswith(name if cols == 140 else "sales") and ("…" in row) == (cols != 140)
+        assert ("STREAM" in titles) == (cols == 140)
+    assert "\033" not in shown(80, TERM="dumb")
 
 
 def test_a_session_without_a_server_is_listed_as_left(start, terminal):

@@ -1,6 +1,7 @@
 """The store behind the real server: what is remembered, and what goes on without it. SQLite and a real Postgres."""
 
 import json
+import re
 import sqlite3
 import subprocess
 import time
@@ -90,6 +91,10 @@ def test_exports_are_listed(place):
     assert text[0].split() == ["CREATED", "SIZE", "SESSION", "ID", "PATH"]
     assert text[2].endswith("/workspace/out/") and text[3].split()[2:4] == ["1.5", "kB"]
     assert len(text) == 4, "a path with a line break takes one line"
+    place.sql(f"UPDATE exports SET path = '/workspace/{'x' * 200}/a.csv', id = '{'e' * 26}' WHERE id = 'e1'")
+    text = place.husk("exports", "--all").stdout
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert re.search(rf" {'e' * 26}  /workspace\.\.\.x+/a\.csv$", text, re.MULTILINE), text
 
 
 def test_reading_creates_no_files(tmp_path):
