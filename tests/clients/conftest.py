@@ -1,4 +1,4 @@
-"""Fixtures: the clients from npm, installed once for each lockfile, and somebody who runs them."""
+"""Fixtures: the clients from npm, installed once for each lockfile, and a person who runs them."""
 
 import pathlib
 import shutil
@@ -31,7 +31,7 @@ def modules():
 
 @pytest.fixture(scope="session")
 def scripts(modules, tmp_path_factory):
-    """Copies of our own .mjs files beside the clients: that is where node looks for what they import."""
+    """Copies our .mjs files beside the clients, because node resolves their imports there."""
     folder = tmp_path_factory.mktemp("scripts")
     for script in HERE.glob("*.mjs"):
         shutil.copy(script, folder)

@@ -1,5 +1,6 @@
-// What every SDK client does with Husk: one session from its creation to its end, with everything that a model or a person may do
-// on the way. The files beside this one bring a client each; the result is one JSON report, which test_clients.py judges.
+// Every SDK client runs this scenario: one session from its creation to its end, with everything that a model or a person
+// may do on the way. Each file beside this one provides a client. The result is one JSON report, which test_clients.py
+// checks.
 //
 //   node CLIENT.mjs HUSK [MODE]      the server runs with this process's environment
 
@@ -20,7 +21,8 @@ function event() {
   return { happened, fire };
 }
 
-/** Notes all that goes through a transport. The transport stays an instance of its own class: client 2.x probes a subclass differently. */
+/** Records all messages of a transport. The transport keeps its class, because client 2.x probes a subclass
+ * differently. */
 function record(transport) {
   const wire = [];
   const send = transport.send.bind(transport);
@@ -49,7 +51,7 @@ async function timed(promise) {
   return { result, ms: performance.now() - began };
 }
 
-/** A printing cell waits for a file which only the arrival of its first progress message makes. */
+/** A cell prints and waits for a file that is created when its first progress message arrives. */
 async function progressWhileRunning(call, session_id) {
   const messages = [];
   const first = event();
@@ -69,7 +71,7 @@ async function progressWhileRunning(call, session_id) {
   return { before, messages, result: await running };
 }
 
-/** A cell that goes on after its call was answered, waited for once more. */
+/** A cell that keeps running after its call was answered, and a second wait for it. */
 async function outliving(call, session_id) {
   const begun = await call("execute_code", { session_id, code: WAITING.replaceAll("go", "went"), wait: 0 });
   const { run } = begun._meta["dev.husk/result"];
@@ -78,7 +80,7 @@ async function outliving(call, session_id) {
   return { begun, ended: await waiting };
 }
 
-/** A cell and a command that ask, and are answered. */
+/** A cell and a command with prompts, which are answered. */
 async function asking(call, session_id) {
   const numberOf = (result) => result._meta["dev.husk/result"].run;
   const code = "name = input('Name? ')\nprint('hi', name)";
@@ -93,7 +95,7 @@ async function asking(call, session_id) {
   return { cell, greeted, command, went };
 }
 
-/** Cancels a running cell as `how` says, then asks for more at once. */
+/** Cancels a running cell in the way that `how` names, then sends the next request at once. */
 async function cancelled(call, session_id, how) {
   await call("execute_code", { session_id, code: "kept = 'kept'" });
   const error = await how();
@@ -134,10 +136,8 @@ async function session(call, report) {
   report.after = await code("x");
 }
 
-/**
- * Runs it all. `Client` and `Transport` are the SDK's classes, `options` those of its client, `callTool` its way to call one and
- * `negotiated` what it knows of the protocol once it is connected.
- */
+/** Runs the scenario. `Client` and `Transport` are classes of the SDK, `options` are for its client, `callTool`
+ * calls a tool, and `negotiated` returns what the client knows of the protocol after connecting. */
 export async function main({ Client, Transport, options, callTool, negotiated }) {
   const transport = new Transport({ command: process.argv[2], args: ["mcp"], env: process.env, stderr: "pipe" });
   const client = new Client(INFO, options);

@@ -5,7 +5,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 
 import { main } from "./scenario.mjs";
 
-// It tells the version that was agreed on to transports that want to know.
+// The client passes the negotiated version to transports that want it.
 class Transport extends StdioClientTransport {
   setProtocolVersion(version) {
     this.version = version;

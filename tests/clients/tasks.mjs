@@ -1,5 +1,5 @@
 // Tasks with the official client 2.x and the official package for the extension: a task that is waited for, one that is cancelled, and
-// one whose server ends and that the next client resumes. One JSON report, which test_clients.py judges.
+// one whose server ends and that the next client resumes. Prints one JSON report, which test_clients.py checks.
 //
 //   node tasks.mjs HUSK      the servers run with this process's environment
 
@@ -12,7 +12,7 @@ const INFO = { name: "husk-tests", version: "1" };
 const WAITING = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\nos.remove('go')\nprint('ended')";
 const report = { wire: [], errors: [] };
 
-/** Requests of the extension, which the client itself knows nothing of, on the client's own connection. */
+/** Sends requests of the extension over the client's connection. The client itself does not know the extension. */
 function beside(transport) {
   const open = new Map();
   const toClient = transport.onmessage;
@@ -59,14 +59,14 @@ await go();
 report.waited = (await waited.settle()).outcome;
 report.again = await tasks.task(waited.handle.taskId).result();
 
-// Not for the same file: it goes on until it is interrupted, which is after the answer.
+// It does not wait for the same file: it runs until it is interrupted, which happens after the answer.
 const cancelled = await tasks.callTool("execute_code", { session_id, code: WAITING.replaceAll("'go'", "'never'") });
 await cancelled.cancel();
 report.cancelled = (await cancelled.settle()).outcome;
 
 const left = await tasks.callTool("execute_code", { session_id, code: `${WAITING}\n1 / 0` });
 const reference = left.serializeReference();
-// Not tasks.close(), which cancels what it began.
+// Not tasks.close(), which cancels the tasks that it began.
 await left.detach();
 await client.close();
 

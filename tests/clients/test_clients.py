@@ -7,14 +7,14 @@ import pytest
 from client_runner import HUSK, ClientRunner, check_wire, era_of, thread_of
 from harness import MODERN, RESULT_META
 
-# Installing the clients is not a test's own time; everything that they start has a deadline anyway.
+# Installing the clients does not count as a test's time. Everything that they start has a deadline anyway.
 pytestmark = pytest.mark.timeout(180, func_only=True)
 
 LEGACY = "2025-11-25"
 TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session",
          "session_info"]
 PNG = b"\x89PNG\r\n\x1a\n"
-# Some 10 ms on a quiet machine; a call that waits for the end of the cancelled cell takes far longer than this.
+# Takes some 10 ms on a quiet machine. A call that waits for the end of the cancelled cell takes far longer than this.
 AT_ONCE_MS = 5000
 SDK_MODES = {
     "sdk1": ("sdk1.mjs", None, LEGACY),
@@ -37,7 +37,7 @@ def fields(result):
 
 @pytest.fixture(scope="module", params=SDK_MODES)
 def report(request, scripts, modules, tmp_path_factory):
-    """What scenario.mjs found with one client in one mode."""
+    """The report of scenario.mjs for one client in one mode."""
     script, mode, revision = SDK_MODES[request.param]
     runner = ClientRunner(tmp_path_factory.mktemp("sdk") / "home", modules)
     done = runner.run_node(scripts / script, HUSK, *([mode] if mode else []))
@@ -156,7 +156,9 @@ def test_sdk_stops_the_session(report):
 
 
 def test_sdk_connection_is_clean(report):
-    """No error that a client swallowed, nothing on stderr, an end by EOF (the SDKs send SIGTERM after 2 s)."""
+    """There is no error that a client swallowed, nothing on stderr, and the server ends by EOF (the SDKs send SIGTERM
+    after 2 s).
+    """
     assert report["errors"] == [] and report["stderr"] == ""
     assert report["closeMs"] < 1900
 
@@ -173,7 +175,7 @@ def test_sdk_wire_follows_the_schema(report):
 
 
 def test_sdk2_drives_tasks(scripts, modules, tmp_path):
-    """With the official package for the extension: waited for, cancelled, and resumed on the next server."""
+    """With the official package for the extension, a task is waited for, cancelled, and resumed on the next server."""
     runner = ClientRunner(tmp_path / "home", modules)
     done = runner.run_node(scripts / "tasks.mjs", HUSK, MCP_TASK_AFTER_SECONDS="0")
     assert done.returncode == 0, done.stderr
@@ -227,7 +229,7 @@ def test_inspector_finds_the_schemas_portable(runner, which):
 
 @pytest.mark.parametrize("which", INSPECTORS)
 def test_inspector_calls_a_tool(runner, which):
-    """It ends without stop_session: the session waits for the next server."""
+    """The client ends without stop_session, so the session waits for the next server."""
     arguments = ["--tool-arg", "network=false"] if which == OLD else ["--tool-args-json", '{"network": false}']
     done = inspector(runner, which, [HUSK, "mcp"], "--method", "tools/call", "--tool-name", "create_session", *arguments,
                      sessions_left=1)
@@ -236,7 +238,7 @@ def test_inspector_calls_a_tool(runner, which):
     assert not created.get("isError")
     assert created["structuredContent"]["network"] is False and created["structuredContent"]["session_id"]
     assert json.loads(texts(created)) == created["structuredContent"]
-    assert thread_of(runner.home)  # or nobody looked for its container
+    assert thread_of(runner.home)  # otherwise its container was not looked for
 
 
 @pytest.mark.parametrize("which", INSPECTORS)
@@ -253,7 +255,7 @@ def test_inspector_shows_a_tool_error(runner, which):
 
 @pytest.fixture
 def claude(runner):
-    """Runs it as one who has just installed it and has no network."""
+    """Runs it like a person who has just installed it and has no network."""
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER")
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     program = runner.modules / "@anthropic-ai" / "claude-code-linux-x64" / "claude"

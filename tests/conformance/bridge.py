@@ -1,8 +1,9 @@
-"""Streamable HTTP in front of a stdio server, for the conformance suite, which speaks HTTP only. No part of Husk: it listens on
-loopback, trusts its server and lives as long as a test.
+"""Streamable HTTP in front of a stdio server, for the conformance suite, which speaks HTTP only. This bridge is not
+part of Husk: it listens on loopback, trusts its server and lives as long as a test.
 
-Modern requests share one server process; each legacy `initialize` starts one of its own, named by Mcp-Session-Id. What HTTP adds
-to the protocol is checked here: Host and Origin, the headers that repeat the body, status codes, disconnect as cancellation.
+Modern requests share one server process. Each legacy `initialize` starts another process, named by Mcp-Session-Id.
+The bridge checks what HTTP adds to the protocol: Host and Origin, the headers that repeat the body, status codes,
+and a disconnect as cancellation.
 """
 
 import contextlib
@@ -37,8 +38,9 @@ def meta_of(message, part="params"):
 
 
 class Child:
-    """One server process. Ids and progress tokens of several HTTP clients meet in it, so each request gets an id of ours, which
-    is its token too."""
+    """One server process. Several HTTP clients share it, so each request gets an id of ours, which is also its
+    progress token.
+    """
 
     def __init__(self, command, env):
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -52,7 +54,7 @@ class Child:
             message = json.loads(line)
             params = message.get("params") or {}
             owner = params.get("progressToken", meta_of(message).get(SUBSCRIPTION)) if "method" in message else message.get("id")
-            # Requests to a client and log messages name no request of it: they travel with the oldest that is open.
+            # Requests to a client and log messages do not name a request. They are sent with the oldest open request.
             waiting = self.waiting.get(owner)
             if owner is None and not waiting:
                 waiting = next(iter(list(self.waiting.values())), None)
@@ -66,7 +68,7 @@ class Child:
 
     @contextlib.contextmanager
     def request(self, message):
-        """Sends it under an id of ours and gives the queue of what comes back."""
+        """Sends it under an id of ours and returns the queue of its answers."""
         id = f"bridge-{next(self.numbers)}"
         self.waiting[id] = queue.Queue()
         message = {**message, "id": id}
@@ -149,7 +151,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.forward(self.server.shared(), message, modern=True)
 
     def header_problem(self, message):
-        """The headers repeat the body, so that whoever routes by them is not fooled."""
+        """The headers must repeat the body, so that a router that only reads headers is not fooled."""
         version, method = self.headers.get("MCP-Protocol-Version"), message.get("method")
         if not version or version != meta_of(message).get(VERSION, version):
             return "MCP-Protocol-Version"
@@ -196,7 +198,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def wait(self, answers, patience):
-        """The next message; a client that hangs up meanwhile is an error, and so is too long a wait."""
+        """Returns the next message. A client that disconnects meanwhile is an error, and so is a timeout."""
         for _ in itertools.count() if patience is None else range(patience * 10):
             try:
                 return answers.get(timeout=0.1)
@@ -207,7 +209,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     @staticmethod
     def restore(reply, message, id):
-        """The client's own id, token and subscription in place of ours."""
+        """Puts the client's id, token and subscription in place of ours."""
         if "method" not in reply:
             reply["id"] = message["id"]
         elif reply["params"].get("progressToken") == id:

@@ -20,18 +20,18 @@ SUITE_TIME = 300
 
 
 def program():
-    """husk with the fixtures of the suite: a program of the tests."""
+    """husk with the fixtures of the suite, a program that only tests use."""
     harness.ninja(BUILD, "tests/husk-conformance")
     return str(BUILD / "tests" / "husk-conformance")
 
 
 def clean_env(home):
-    """No engine: nothing here needs one, and a tool of the server that the suite happens to call starts nothing."""
+    """There is no engine: no test here needs one, and tools that the suite happens to call start nothing."""
     return {"PATH": os.environ["PATH"], "HOME": str(home), "HUSK_DOCKER": str(home / "no-docker")}
 
 
 def install():
-    """The command line of the suite; it needs a newer Node than distributions have."""
+    """The command line of the suite. The suite needs a newer Node than distributions have."""
     modules = npm_packages.installed(HERE, BUILD, "conformance")
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     node = modules / f"node-linux-{machine}" / "bin" / "node"
@@ -39,7 +39,7 @@ def install():
 
 
 class Verdict:
-    """What the suite said of one era: its exit status, and for each scenario its checks."""
+    """Results of the suite for one era: its exit status, and the checks of each scenario."""
 
     def __init__(self, done, folder):
         self.status = done.returncode
@@ -51,7 +51,7 @@ class Verdict:
 
 
 def judge(command, era, folder):
-    """Runs all that the suite has for a revision; folder is empty."""
+    """Runs all scenarios of a revision. The folder must be empty."""
     home, results = folder / "home", folder / "results"
     home.mkdir()
     with Bridge([program()], clean_env(home)) as url:

@@ -1,4 +1,4 @@
-"""Fixtures: the suite's verdict on the server, in either era."""
+"""Fixtures: the results of the suite in either era."""
 
 import pathlib
 import sys

@@ -112,7 +112,7 @@ static void on_answers(struct call *call, json_t *state, const json_t *answers)
 	step(c, call, &inputs[which], (size_t)json_integer_value(json_object_get(state, "round")), answers);
 }
 
-/* Asks again for what is missing, for the next thing, or ends. */
+/* Requests what is missing, requests the next thing, or ends. */
 static void step(struct connection *c, struct call *call, const struct fixture_input *f, size_t round,
 		 const json_t *answers)
 {

@@ -7,7 +7,8 @@
 /* Append their entries to those of tools/list and prompts/list. */
 void fixture_inputs_describe(json_t *tools);
 void fixture_inputs_describe_prompts(json_t *prompts);
-/* False if tools/call or prompts/get names none of them; else the call is answered, now or later. */
+/* Returns false if tools/call or prompts/get does not name one of them. Otherwise the call is answered, now or
+ * later. */
 bool fixture_inputs_call(struct connection *c, struct call *call, const json_t *params);
 
 #endif

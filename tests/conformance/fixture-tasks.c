@@ -15,8 +15,8 @@ struct fixture_task {
 	char id[32];
 	const char *status;
 	uint64_t created_ms, changed_ms; /* wall clock */
-	json_t *inputs;			 /* what it asks for, by key; empty = nothing */
-	json_t *result, *error;		 /* how it ends: one of them */
+	json_t *inputs;			 /* the inputs it requests, by key; empty = nothing */
+	json_t *result, *error;		 /* its end: one of them */
 	struct timer *timer;
 };
 
@@ -80,7 +80,7 @@ static json_t *text_result(const char *text, bool is_error)
 			 text, "isError", is_error);
 }
 
-/* result or error is taken. */
+/* Takes ownership of result or error. */
 static struct fixture_task *task_new(struct fixture_tasks *f, json_t *result, json_t *error)
 {
 	struct fixture_task *t = new0(struct fixture_task);
@@ -106,7 +106,7 @@ static struct fixture_task *find(struct fixture_tasks *f, const json_t *params)
 	return NULL;
 }
 
-/* The handle first, what it waits for by tasks/get. */
+/* Returns the handle first. tasks/get then shows what the task waits for. */
 static void start(struct call *call, struct fixture_task *t, uint64_t ms)
 {
 	tasks_reply_handle(call, describe(t));
@@ -176,7 +176,7 @@ static void multi_input(struct fixture_tasks *f, struct call *call, json_t *para
 	start(call, t, 0);
 }
 
-/* Asks before there is a task, by a result that is not the end. */
+/* Requests input before there is a task, by a result that is not the end. */
 static void tool_with_task(struct fixture_tasks *f, struct call *call, json_t *params)
 {
 	const json_t *answer = json_object_get(json_object_get(params, "inputResponses"), "user_name");

@@ -1,5 +1,5 @@
-/* Tools of the conformance suite that become tasks, and their tasks: in memory, with timers for work. They belong to fixtures.h; real
- * tasks are the manager's. */
+/* Tools of the conformance suite that become tasks, and their tasks, which are in memory and use timers as work.
+ * They belong to fixtures.h. The manager implements real tasks. */
 #ifndef HUSK_TESTS_CONFORMANCE_FIXTURE_TASKS_H
 #define HUSK_TESTS_CONFORMANCE_FIXTURE_TASKS_H
 
@@ -13,10 +13,11 @@ struct fixture_tasks *fixture_tasks_free(struct fixture_tasks *f);
 
 /* Appends their entries to those of tools/list. */
 void fixture_tasks_describe(json_t *tools);
-/* False if tools/call names none of them; else the call is answered. */
+/* Returns false if tools/call does not name one of them. Otherwise the call is answered. */
 bool fixture_tasks_call(struct fixture_tasks *f, struct call *call, json_t *params);
 
-/* Each is false if params name no task of these, or no client that knows tasks; else the call is answered. */
+/* Each returns false if params do not name one of these tasks, or the client does not know tasks. Otherwise the
+ * call is answered. */
 bool fixture_task_get(struct fixture_tasks *f, struct call *call, const json_t *params);
 bool fixture_task_update(struct fixture_tasks *f, struct call *call, const json_t *params);
 bool fixture_task_cancel(struct fixture_tasks *f, struct call *call, const json_t *params);

@@ -45,7 +45,8 @@ static void on_progress_step(void *ctx)
 	timer_start(call->timer, PROGRESS_STEP_MS, 0);
 }
 
-/* The call's own timer, with another function: it is freed with the call, whether that is answered or cancelled. */
+/* Uses the call's own timer with another function. The timer is freed with the call, whether that is answered or
+ * cancelled. */
 static void answer_with_progress(struct call *call, struct loop *loop, json_t *params)
 {
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
@@ -254,7 +255,7 @@ static bool call_tool(struct call *call, struct loop *loop, json_t *params)
 
 /* --- the extension ------------------------------------------------------------------------------------------------- */
 
-static struct fixture_tasks *tasks; /* of the server that there is */
+static struct fixture_tasks *tasks; /* of the only server */
 
 static const char *text_of(const json_t *params, const char *name)
 {

@@ -22,8 +22,8 @@ INPUTS = [f"input-required-result-{name}" for name in ("basic-elicitation", "bas
 REQUESTS = ["tools-call-elicitation", "elicitation-sep1034-defaults", "elicitation-sep1330-enums", "tools-call-with-logging", "logging-set-level"]
 BOTH = [*(f"tools-{name}" for name in TOOLS), *RESOURCES, *PROMPTS, "completion-complete", "json-schema-2020-12",
         "server-sse-multiple-streams", "dns-rebinding-protection"]  # fmt: skip
-# Scenarios that apply to a server of tools, prompts and resources, complete.
-# The others that the suite runs are in expected-failures.yaml, with the reason.
+# All scenarios that apply to a server with tools, prompts and resources. The others are in expected-failures.yaml,
+# with the reason.
 APPLY = [
     *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found", *TASKS, *INPUTS]),
     *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "resources-subscribe", "resources-unsubscribe", "server-session-lifecycle", *REQUESTS]),
@@ -84,7 +84,7 @@ def test_every_expected_failure_is_one_check_with_a_reason():
 
 
 def ask(home, command):
-    """tools/list and a call of a fixture, as the program answers them."""
+    """tools/list and a call of a fixture, answered by the program."""
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "test_simple_text"}}
     lines = [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, call]
     text = "".join(json.dumps(m) + "\n" for m in lines)

@@ -39,7 +39,7 @@ def modules():
 
 @pytest.fixture
 def serve(tmp_path):
-    """Runs a command as an MCP client does, and has it do what a server is for."""
+    """Runs a command like an MCP client does, and uses it as a server."""
     servers = []
 
     def serve_one(command, **settings):

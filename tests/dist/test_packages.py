@@ -1,5 +1,7 @@
-"""Each package of `make dist`, installed where nothing of Husk is and used. `tests/run --long dist` also installs the Debian packages in a container
-of their own, with all that they depend on, and has Debian's and Python's own tools look at what was made."""
+"""Installs each package of `make dist` where nothing else of Husk is, and uses it. `tests/run --long dist` also
+installs the Debian packages with their dependencies in a container, and checks the packages with the tools of
+Debian and Python.
+"""
 
 import csv
 import hashlib
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.timeout(900 if LONG else 300, func_only=True)
 LIST_TOOLS = ('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
               '"clientInfo":{"name":"tests","version":"1"}}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n')
 BOLD = "printf '\\033[1mbold\\033[0m'"
-# Of the C library: all else comes with the package.
+# Libraries of the C library. All others come with the package.
 GLIBC = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv)\.so")
 
 
@@ -36,7 +38,7 @@ def run(*command, env=None, cwd=None, status=0, timeout=PATIENCE * 2):
 
 
 def in_container(image, folder, script, network="none", timeout=PATIENCE * 2):
-    """What a shell script says in a new container that has the packages in /dist."""
+    """The output of a shell script in a new container that has the packages in /dist."""
     return run("docker", "run", "--rm", "--init", "--label", TEST_LABEL, "--network", network, "--volume", f"{folder}:/dist:ro", "--user", "0", "--env",
                f"LIST_TOOLS={LIST_TOOLS}", "--entrypoint", "bash", image, "-euc", script, timeout=timeout)
 
@@ -52,7 +54,7 @@ def listed(text):
 
 
 def check_session(server):
-    """What one installs it for."""
+    """Uses the package as its users do."""
     assert [tool["name"] for tool in server.request("tools/list").result()["tools"]] == TOOLS
     session = server.session(network=False)
     assert session.code("1 + 1").ok().value == "2"
@@ -61,7 +63,9 @@ def check_session(server):
 
 
 def check_tree(tree):
-    """Nothing of this machine but its C library is needed, what is carried along is told with its terms, and the recipes are whole."""
+    """Of this machine only the C library is needed, bundled libraries are listed with their licences, and the recipes
+    are complete.
+    """
     objects = [path for folder in ("bin", "lib") for path in (tree / folder).iterdir() if path.is_file()]
     assert len(objects) > 10
     for line in run("ldd", *objects).splitlines():
@@ -82,7 +86,7 @@ def check_tree(tree):
 
 
 def check_setup(program, home):
-    """The recipes make the images that the program asks for: they are there, since the build made the same."""
+    """The recipes make the images that the program needs. These exist already, since the build made the same ones."""
     said = run(*program, "setup", env=clean_env(home), cwd=home)
     names = [image("tag", runtime) for runtime in ("python", "node", "r")]
     assert [f"image {name}: there" in said for name in names] == [True] * 3, said
@@ -116,7 +120,7 @@ def test_wheel_is_a_server(venv, serve, tmp_path):
 
 
 def test_wheel_is_a_module(venv, tmp_path):
-    """With its own library, beside the OpenSSL and SQLite that Python has loaded."""
+    """The module uses its own library, beside the OpenSSL and SQLite that Python has loaded."""
     program = ("import ssl, sqlite3, husk\n"
                "with husk.Session('python', network=False) as s:\n"
                "    print(s.run('6 * 7').value, husk.__version__)\n"
@@ -139,7 +143,7 @@ def test_wheel_contains_all_files(venv, wheel):
 
 
 def test_wheel_name_and_record_match_its_contents(wheel):
-    """Its name promises no older C library than its parts ask for, and its record knows each file."""
+    """The wheel's name states at least the C library that its parts need, and its record lists each file."""
     assert wheel.name.startswith(f"husk-{VERSION}-py3-none-manylinux_2_")
     promised = int(wheel.name.split("_")[2])
     with zipfile.ZipFile(wheel) as archive:
@@ -219,7 +223,7 @@ def test_bundle_is_valid(bundle, modules):
 
 
 def test_bundle_manifest_starts_a_server(bundle, modules, serve, tmp_path):
-    """As the official library words the command from manifest and settings."""
+    """The official library makes the command from manifest and settings."""
     program = ("import { getMcpConfigForManifest } from '@anthropic-ai/mcpb/node'; import fs from 'fs';"
                "const [folder, ...userConfig] = process.argv.slice(2); const manifest = JSON.parse(fs.readFileSync(`${folder}/manifest.json`));"
                "console.log(JSON.stringify(await getMcpConfigForManifest({ manifest, extensionPath: folder, systemDirs: {}, pathSeparator: '/',"
@@ -243,7 +247,7 @@ def test_bundle_manifest_starts_a_server(bundle, modules, serve, tmp_path):
 
 @pytest.fixture(scope="module")
 def root(packages, tmp_path_factory):
-    """All of them unpacked, in place of a system."""
+    """All packages, unpacked into one tree."""
     folder = tmp_path_factory.mktemp("root")
     for path in packages.glob("*.deb"):
         run("dpkg-deb", "--extract", path, folder)
@@ -275,7 +279,7 @@ def test_debian_package_runs_from_its_tree(root, tmp_path):
 
 
 def test_images_can_be_built_from_the_debian_recipes(root, tmp_path):
-    """By another name, as if there were none yet; husk-client is the one in bin/."""
+    """Under another name, as if there were no image yet. husk-client is the one in bin/."""
     made = f"husk-disttest:{os.getpid()}"
     recipes = root / "usr" / "share" / "husk"
     one = next(one for one in json.loads((recipes / "images.json").read_text()) if one["name"] == "node")
@@ -304,7 +308,7 @@ def test_debian_library_is_found_by_pkg_config(root, tmp_path):
 if LONG:
 
     def test_debian_packages_on_a_clean_system(packages):
-        """Debian's next release, with nothing but apt in it: by one line, with all that they depend on."""
+        """In Debian's next release with nothing but apt: one line installs the packages and their dependencies."""
         said = in_container(image("debian_tag"), packages, """
             export DEBIAN_FRONTEND=noninteractive
             apt-get update -qq >/dev/null
@@ -323,7 +327,9 @@ if LONG:
         assert listed(said) == TOOLS and "husk setup" in said
 
     def test_lintian_finds_nothing(packages):
-        """But that nobody answers mail (whoever releases says who does, by DEBEMAIL) and that these are not compressed."""
+        """Two complaints are expected: the maintainer has no mail address (DEBEMAIL sets it for a release), and these
+        packages are not compressed.
+        """
         said = in_container(image("debian_tag"), packages, """
             export DEBIAN_FRONTEND=noninteractive
             apt-get update -qq >/dev/null
@@ -343,7 +349,7 @@ if LONG:
         assert (tmp_path / "again.mcpb").stat().st_size > 5_000_000
 
     def test_make_install(tmp_path):
-        """By hand, where somebody wants it: DESTDIR and PREFIX. The images keep their names."""
+        """An install by hand, with DESTDIR and PREFIX. The images keep their names."""
         build = build_dir().relative_to(ROOT)
         run("make", "install", f"BUILD={build}", f"DESTDIR={tmp_path}", "PREFIX=/opt/husk", cwd=ROOT, timeout=600)
         tree = tmp_path / "opt" / "husk"
@@ -353,7 +359,7 @@ if LONG:
         check_setup([tree / "bin" / "husk"], tmp_path)
 
     def test_make_dist_makes_the_same_again(tmp_path):
-        """Compressed, as it is released."""
+        """Compressed, like a release."""
         for name in ("one", "two"):
             run("make", "dist", f"BUILD={build_dir().relative_to(ROOT)}", cwd=ROOT, timeout=600, env={**os.environ, "SOURCE_DATE_EPOCH": "1800000000"})
             pathlib.Path(build_dir() / "dist").rename(tmp_path / name)

@@ -13,13 +13,13 @@
 #include "manager/model/cause.h"
 #include "tests/unit/unit.h"
 
-/* There is no event for an exec. */
+/* An exec causes no event. */
 #define LOOK_MS 2
 
 static const char manifest[] =
 	"{\"name\":\"fake\",\"kernel\":[\"/usr/bin/python3\",\"-S\",\"/opt/husk/kernel.py\"],\"link\":\"unix\",\"interrupt\":\"SIGINT\","
 	"\"env\":{}}";
-/* Says its pid as the host sees it, while /proc is still the host's. */
+/* Prints its pid as the host sees it, while /proc is still the host's. */
 static const char starter[] = "read pid rest < /proc/self/stat; echo \"$pid\"; exec /bin/sh \"$@\" >&2";
 
 struct box {
@@ -101,7 +101,7 @@ static void write_manifest(struct box *b)
 	int fd = mkstemp(b->manifest);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, manifest, strlen(manifest)), strlen(manifest));
-	assert_int_equal(fchmod(fd, 0644), 0); /* PID 1 is somebody else */
+	assert_int_equal(fchmod(fd, 0644), 0); /* PID 1 is another process */
 	close(fd);
 }
 
@@ -156,7 +156,7 @@ struct box *box_free(struct box *b)
 {
 	if (!b)
 		return NULL;
-	/* It has changed its user and so does not die with unshare. */
+	/* The process has changed its user, so it does not die with unshare. */
 	if (b->pidfd >= 0) {
 		(void)syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
 		close(b->pidfd);

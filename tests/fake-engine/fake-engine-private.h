@@ -1,4 +1,4 @@
-/* What the files of the fake engine share. */
+/* Shared by the files of the fake engine. */
 #ifndef HUSK_TESTS_FAKE_ENGINE_PRIVATE_H
 #define HUSK_TESTS_FAKE_ENGINE_PRIVATE_H
 
@@ -11,7 +11,7 @@ struct fake_image {
 };
 
 struct fault {
-	unsigned times; /* how many calls are still to fail */
+	unsigned times; /* number of calls that are still to fail */
 	struct fail fail;
 	bool held;
 	size_t calls;
@@ -31,16 +31,16 @@ struct fake {
 	const char *fit_says, *volume;
 	bool fence_stands;
 	size_t fence_calls;
-	struct strv openings; /* of the last question for the fence */
+	struct strv openings; /* of the last request for the fence */
 };
 
 extern const struct engine_ops fake_ops;
 
-/* The failure of a call, if it is to have one. */
+/* Fails a call if the test wants that. */
 int fake_judge(struct fake *f, enum fake_op op, struct fail *ret);
 
 struct fake_container *container_new(struct fake *f, const char *name, const char *store);
-/* Streams break and whoever plays PID 1 is told; there are no events. */
+/* Breaks the streams and notifies the script that plays PID 1. Sends no events. */
 void container_free(struct fake_container *c);
 void container_tell(struct fake_container *c, enum engine_event_kind kind);
 
@@ -50,7 +50,7 @@ struct engine_stream *streams_attach(struct engine *e, const char *name, const s
 int streams_write(struct engine_stream *s, const void *data, size_t n);
 struct engine_stream *streams_free(struct engine_stream *s);
 void streams_explain(struct engine *e, const void *data, size_t n, struct fail *f);
-/* Calls that were held go on. */
+/* Continues calls that were held. */
 void streams_wake(struct fake *f);
 void streams_break(struct fake_container *c, enum fail_kind kind, enum cause cause, const char *message);
 

@@ -1,4 +1,4 @@
-/* The engine itself: what exists, and what is to go wrong. */
+/* The engine itself: its objects and its planned failures. */
 #include "tests/fake-engine/fake-engine.h"
 
 #include <time.h>
@@ -12,7 +12,7 @@
 /* A test that waits this long has failed; the machine may be busy. */
 #define PATIENCE_MS 60000
 
-/* What engine_open("fake") makes a client of. */
+/* engine_open("fake") makes clients of this engine. */
 static struct fake *current;
 
 /* --- clients ----------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
-/* An engine inside the test, registered under the name "fake": its containers, images and networks are in memory, and PID 1 is
- * either played (fake-pid1.h, or the test's own script) or a real husk-client in namespaces (box.h). Whatever an engine does
- * late, badly or never, the test says so; nothing here depends on time.
+/* An engine inside the test, registered under the name "fake". Its containers, images and networks are in memory. PID
+ * 1 is either played (fake-pid1.h, or the test's own script) or a real husk-client in namespaces (box.h). The test
+ * decides what the engine does late, badly or never; nothing here depends on time.
  *
- * A struct fake is the engine itself. engine_open("fake", …) makes a client of it, any number of them: two managers on one fake
- * are two servers on one machine. The fake outlives its clients. */
+ * A struct fake is the engine itself. engine_open("fake", …) makes any number of clients of it: two managers on
+ * one fake are two servers on one machine. The fake outlives its clients. */
 #ifndef HUSK_TESTS_FAKE_ENGINE_H
 #define HUSK_TESTS_FAKE_ENGINE_H
 
@@ -15,7 +15,7 @@
 
 struct fake;
 
-/* A container, as the engine has it. Read what you like; to change it, call a function. */
+/* A container of the engine. All fields may be read; functions change them. */
 struct fake_container {
 	struct list node;
 	struct fake *fake;
@@ -31,12 +31,12 @@ struct fake_container {
 	struct list streams;
 };
 
-/* A PID 1 that the test plays. All callbacks run from the loop; any may be NULL. */
+/* A PID 1 played by the test. All callbacks run from the loop; any may be NULL. */
 struct fake_script {
 	void (*on_start)(void *ctx, struct fake_container *c);
-	/* A stream was opened: nothing has come on it yet. */
+	/* A stream was opened. No bytes have arrived on it yet. */
 	void (*on_attach)(void *ctx, struct engine_stream *s);
-	/* What the manager sent. */
+	/* Bytes from the manager. */
 	void (*on_frame)(void *ctx, struct engine_stream *s, const struct frame *frame);
 	/* The stream was closed or broke; not called while its container is removed. */
 	void (*on_detach)(void *ctx, struct engine_stream *s);
@@ -44,18 +44,18 @@ struct fake_script {
 	void *ctx;
 };
 
-/* script: as fake_play() says; most tests want fake_pid1_script. */
+/* For script see fake_play(). Most tests pass fake_pid1_script. */
 struct fake *fake_new(struct loop *loop, const struct fake_script *script);
-/* Its clients must be gone. Ends what runs. Accepts NULL, returns NULL. */
+/* Its clients must be gone. Ends all that still runs. Accepts NULL, returns NULL. */
 struct fake *fake_free(struct fake *f);
 
-/* What it can do; change it before a client asks. */
+/* Capabilities of the engine. Change them before a client reads them. */
 struct engine_capabilities *fake_capabilities(struct fake *f);
-/* Who plays PID 1 in containers that are created from here on: a script, or NULL for a real one. */
+/* Sets what plays PID 1 in containers created from now on: a script, or NULL for a real one. */
 void fake_play(struct fake *f, const struct fake_script *script);
-/* Ended containers stay until they are removed; otherwise they go at once, as those of Husk do. */
+/* Keeps ended containers until they are removed. Otherwise they are removed at once, like those of Husk. */
 void fake_keep_ended(struct fake *f, bool keep);
-/* What comes from PID 1 arrives in pieces of n bytes. 0 = as it was sent. */
+/* Bytes from PID 1 arrive in pieces of n bytes. 0 = as they were sent. */
 void fake_cut(struct fake *f, size_t n);
 
 /* --- faults ------------------------------------------------------------------------------------------------------ */
@@ -73,46 +73,49 @@ enum fake_op {
 	FAKE_OPS
 };
 
-/* The next n calls fail. An attach then closes, as the engine's do; a watch cannot be started. */
+/* The next n calls fail. An attach then closes, like a real engine's; a watch cannot be started. */
 void fake_fail(struct fake *f, enum fake_op op, unsigned n, enum fail_kind kind, enum cause cause, const char *message);
-/* Calls from here on have no end, until they are let go or cancelled: an attach carries nothing, a watch tells nothing. */
+/* Calls from now on do not end until they are let go or cancelled. An attach carries nothing, a watch reports
+ * nothing. */
 void fake_hold(struct fake *f, enum fake_op op);
 void fake_let_go(struct fake *f, enum fake_op op);
-/* Calls so far, and how many of them are under way. */
+/* Number of calls so far, and of those under way. */
 size_t fake_calls(const struct fake *f, enum fake_op op);
 size_t fake_pending(const struct fake *f, enum fake_op op);
-/* Nobody answers any more: what is under way fails, streams and watches break. Containers stay as they are. */
+/* The engine stops answering: calls under way fail, streams and watches break. Containers stay unchanged. */
 void fake_go_down(struct fake *f);
 void fake_come_up(struct fake *f);
 
-/* Its firewall rules can't be set, for this reason; CAUSE_NONE = they can. How often they were asked for, and for what. */
+/* Makes setting the firewall rules fail with this cause; CAUSE_NONE = they can be set. Then: how often they were
+ * requested, and the openings. */
 void fake_no_fence(struct fake *f, enum cause cause);
 size_t fake_fence_calls(const struct fake *f);
 const struct strv *fake_openings(const struct fake *f);
 
-/* What husk-fit says in an image that is fitted: JSON. NULL = nothing, which is fine. And a volume that images have. Not copied. */
+/* The report of husk-fit in an image that is fitted, as JSON; NULL = nothing is missing. And a volume that images
+ * have. Neither is copied. */
 void fake_fit_says(struct fake *f, const char *text, const char *volume);
 
 /* --- containers and images --------------------------------------------------------------------------------------- */
 
-/* NULL = it is not there. */
+/* NULL = there is no such container. */
 struct fake_container *fake_find(struct fake *f, const char *name);
 size_t fake_count(const struct fake *f);
-/* The only one there is. */
+/* The only container. */
 struct fake_container *fake_only(struct fake *f);
-/* One that this test did not create: a leftover. Nobody plays its PID 1. */
+/* Adds a container that this test did not create: a leftover. It has no PID 1. */
 struct fake_container *fake_add(struct fake *f, const char *name, const char *store, const char *owner, bool running,
 				uint64_t created);
-/* Its label; fake_add() gives none. */
+/* Sets its label; fake_add() sets none. */
 void fake_mark(struct fake_container *c, const char *mark);
-/* It ends with this exit code; 137 after an OOM event if oom. */
+/* Ends it with this exit code, or with 137 after an OOM event if oom. */
 void fake_die(struct fake_container *c, int exit_code, bool oom);
-/* Somebody removes it by force. */
+/* Removes it by force, as a person might. */
 void fake_vanish(struct fake_container *c);
-/* The event alone. */
+/* Sends only the event. */
 void fake_tell_oom(struct fake_container *c);
 
-/* The images of all runtimes are there from the beginning. labels may be NULL. */
+/* The images of all runtimes exist from the beginning. labels may be NULL. */
 void fake_image_add(struct fake *f, const char *name, const struct strv *labels);
 void fake_image_remove(struct fake *f, const char *name);
 bool fake_image_is_there(const struct fake *f, const char *name);
@@ -122,15 +125,15 @@ const struct strv *fake_image_labels(const struct fake *f, const char *name);
 /* --- streams, for scripts ---------------------------------------------------------------------------------------- */
 
 struct fake_container *fake_stream_container(struct engine_stream *s);
-/* To the manager. */
+/* Sends bytes to the manager. */
 void fake_send(struct engine_stream *s, uint8_t type, uint32_t call, const void *payload, size_t n);
 void fake_send_text(struct engine_stream *s, uint8_t type, uint32_t call, const char *fmt, ...) PRINTF_LIKE(4, 5);
 void fake_send_bytes(struct engine_stream *s, const void *data, size_t n);
-/* The stream breaks, after what was sent has arrived. cause CAUSE_NONE = no reason is known. */
+/* Breaks the stream after the bytes that were sent have arrived. cause CAUSE_NONE = the reason is unknown. */
 void fake_break(struct engine_stream *s, enum fail_kind kind, enum cause cause, const char *message);
-/* All streams to its container but this one break: PID 1 has another controller. */
+/* Breaks all other streams to its container: PID 1 has another controller. */
 void fake_break_others(struct engine_stream *s);
-/* The one that was opened last; NULL if there is none. */
+/* The stream that was opened last; NULL if there is none. */
 struct engine_stream *fake_stream(struct fake_container *c);
 
 /* --- waiting ----------------------------------------------------------------------------------------------------- */

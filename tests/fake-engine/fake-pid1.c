@@ -229,7 +229,7 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 		answer(s, c, frame->header.call, payload);
 		break;
 	case FRAME_ACK:
-		/* With a mark: what came before it was told. */
+		/* With a mark: the output before it was delivered. */
 		if (call && json_object_get(payload, "mark"))
 			buf_reset(&call->frames);
 		else if (call)

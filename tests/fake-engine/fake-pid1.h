@@ -1,7 +1,9 @@
-/* A PID 1 that is played, and well behaved: it greets, keeps the epoch, answers pings and claims, takes calls, keeps what they
- * gave until it is acknowledged and replays it to the next controller; a look finds one variable, and a question to the kernel is
- * answered with its own code, if it has any. What a call does is the test's to say; without a word, cells and commands end ok at
- * once and installs install what was asked for, in version 1.0. */
+/* A well-behaved PID 1, played in the test. It says hello, keeps the epoch, answers pings and claims, and accepts
+ * runs. It keeps their output until it is acknowledged and replays it to the next controller. A look finds one
+ * variable, and a query is answered with its own code, if it has any.
+ *
+ * The test decides what a run does. By default cells and commands end ok at once, and installs report the
+ * requested packages in version 1.0. */
 #ifndef HUSK_TESTS_FAKE_PID1_H
 #define HUSK_TESTS_FAKE_PID1_H
 
@@ -15,44 +17,45 @@ struct fake_call {
 	uint32_t number;
 	char *text; /* the code, the command or the packages (JSON) */
 	bool interrupted, ended;
-	unsigned marks;	   /* how often it was asked what there is so far */
-	struct buf frames; /* what it gave so far */
+	unsigned marks;	   /* how often its output so far was requested */
+	struct buf frames; /* its output so far */
 };
 
 struct fake_pid1 {
 	uint64_t epoch;
 	uint32_t last_call;
-	const char *kernel; /* as HELLO says it */
+	const char *kernel; /* as in HELLO */
 	char session[32];   /* "" until it is claimed */
 	uint64_t lease, lifetime;
 	char *claim_env; /* JSON; NULL until it is claimed */
 	size_t hellos, pings, claims, queries;
-	bool mute; /* reads everything and says nothing */
+	bool mute; /* reads everything and sends nothing */
 	struct list calls;
 };
 
-/* Called for each call instead of ending it, in all containers of the test; NULL = as above. */
+/* Called for each run instead of ending it, in all containers of the test; NULL = end it as described above. */
 extern void (*fake_on_call)(struct fake_container *c, struct fake_call *call);
-/* Called for each INTERRUPT; NULL = the call ends as interrupted. */
+/* Called for each INTERRUPT; NULL = the run ends as interrupted. */
 extern void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *call);
-/* What the kernel is right after the start; "ready" at first. With "starting", fake_kernel() says how it goes on. */
+/* State of the kernel right after the start; "ready" by default. After "starting", fake_kernel() sets the next
+ * state. */
 extern const char *fake_kernel_at_start;
-/* Of a Husk before questions to interpreters. */
+/* Like a Husk that had no queries yet. */
 extern bool fake_is_old;
 
-/* How many terminals for people it has, as HELLO says it; what they do is a script of the test's own to play. */
+/* The number of terminals in HELLO. A script of the test plays what they do. */
 extern int fake_consoles;
 
-/* NULL if it is not known, or acknowledged. */
+/* NULL if it is unknown or was acknowledged. */
 struct fake_call *fake_call_find(struct fake_container *c, uint32_t number);
 void fake_call_out(struct fake_container *c, struct fake_call *call, const char *text);
-/* What else it gives: a frame with this payload. */
+/* Sends another frame of the run with this payload. */
 void fake_call_give(struct fake_container *c, struct fake_call *call, uint8_t type, const char *payload);
 /* ending: "ok", "error", … */
 void fake_call_end(struct fake_container *c, struct fake_call *call, const char *ending);
-/* The kernel is "ready", or "failed". */
+/* Sets the kernel's state: "ready" or "failed". */
 void fake_kernel(struct fake_container *c, const char *kernel);
-/* It says why, and ends. */
+/* Sends the reason, and ends. */
 void fake_end_by_itself(struct fake_container *c, const char *cause);
 
 #endif

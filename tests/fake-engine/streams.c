@@ -1,4 +1,4 @@
-/* Attached streams: bytes to and from whoever plays PID 1. */
+/* Attached streams: bytes to and from the script that plays PID 1. */
 #include "base/alloc.h"
 #include "base/child.h"
 #include "tests/fake-engine/box.h"
@@ -8,7 +8,7 @@
 struct engine_stream {
 	struct list node;
 	struct fake *fake;
-	struct fake_container *container; /* NULL once that is gone */
+	struct fake_container *container; /* NULL once it is gone */
 	struct stream_handler handler;
 	struct timer *timer;
 	struct frame_reader in; /* from the manager */
@@ -47,7 +47,7 @@ static void hear(struct engine_stream *s)
 		int r = frame_reader_next(&s->in, any_payload, &frame);
 		if (r == 0)
 			break;
-		assert_int_equal(r, 1); /* what the manager sends is sound */
+		assert_int_equal(r, 1); /* frames of the manager are valid */
 		if (script->on_frame)
 			script->on_frame(script->ctx, s, &frame);
 	}

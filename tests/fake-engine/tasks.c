@@ -1,4 +1,4 @@
-/* What a client asks for: one object for each call of the vtable. It ends from the loop, when nothing holds it. */
+/* Requests of a client: one object for each call of the vtable. It ends from the loop, unless the test holds it. */
 #include <time.h>
 
 #include "base/alloc.h"
@@ -12,15 +12,15 @@ struct engine_task {
 	struct fake *fake;
 	enum fake_op op;
 	struct timer *timer;
-	char *name;			    /* a container, an image or what a question is about; "" if there is none */
-	char *image, *store, *owner, *mark; /* of a create; the labels that a remove asks for */
+	char *name;			    /* a container, an image or the subject of a query; "" if there is none */
+	char *image, *store, *owner, *mark; /* of a create; the labels that a remove requires */
 	struct container_spec spec;
 	struct strv env;
 	char *container, *base, *scratch, *source; /* of a bake, which makes the image `name` */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	struct strv labels;
 	enum engine_query_kind question;
-	struct fake_container *starting; /* a real PID 1 is on its way up */
+	struct fake_container *starting; /* a real PID 1 is starting */
 	engine_done_fn done;
 	engine_created_fn created; /* instead, for a create */
 	engine_answer_fn answer;
@@ -72,7 +72,7 @@ static void finish(struct engine_task *t, const struct fail *f)
 	engine_done_fn done = t->done;
 	engine_created_fn created = t->created;
 	void *ctx = t->ctx;
-	/* Unlinked, so that nobody lets it go twice. */
+	/* Unlinked, so that it is not let go twice. */
 	list_remove(&t->node);
 	if (done)
 		done(ctx, f);
@@ -100,7 +100,7 @@ static void on_box_ended(void *ctx, int exit_code)
 	fake_die(ctx, exit_code, /* oom= */ false);
 }
 
-/* NULL, with *ret_later, if its end comes later. */
+/* Returns NULL with *ret_later set if it ends later. */
 static int create(struct engine_task *t, bool *ret_later, struct fail *f)
 {
 	struct fake *fake = t->fake;
@@ -218,7 +218,7 @@ static int bake(struct engine_task *t, struct fail *f)
 		return cause_set(f, FAIL_DIED, CAUSE_NO_CONTAINER, "container no longer exists (removed externally)");
 	if (!fake_image_is_there(t->fake, t->base))
 		return cause_set(f, FAIL_IMAGE, CAUSE_NO_IMAGE, "image '%s' is not there", t->base);
-	/* What the program says is the test's to choose. */
+	/* The test chooses the output of the program. */
 	const char *said = t->fake->fit_says;
 	if (t->on_output && said)
 		t->on_output(t->ctx, said, strlen(said));
@@ -349,7 +349,7 @@ static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f
 	return 0;
 }
 
-/* The query is its owner's to free, from inside too. */
+/* The owner may free the query, also from inside the callback. */
 static void run_query(struct engine_task *t)
 {
 	struct engine_answer a = { .question = t->question };
@@ -405,7 +405,7 @@ static void run(void *ctx)
 		finish(t, r < 0 ? &f : NULL);
 }
 
-/* What a create has made by then goes with it; the rest, once begun, is done all the same. */
+/* What a create has made so far is removed with it. Other calls are completed once begun. */
 static void ops_cancel(struct engine_task *t)
 {
 	bool undone = t->op == FAKE_CREATE || t->op == FAKE_BAKE;

@@ -18,7 +18,7 @@ struct task {
 	struct manager *manager;
 	char id[16], *session_id;
 	enum task_state state;
-	bool exact; /* its result has a number that no printer of ours would print */
+	bool exact; /* its result has a number that our printer would not write */
 	char *result;
 };
 
@@ -245,7 +245,7 @@ static void script(struct op *op, struct run_result *r)
 		r->error_traceback = xstrdup("Traceback (most recent call last):\nValueError: bad");
 		run_result_add_part(r, (struct run_part){ .kind = PART_ERROR });
 	} else if (strncmp(op->text, "ask", 3) == 0) {
-		/* What is given as input to run 7 is its output. */
+		/* Input for run 7 becomes its output. */
 		r->ending = ENDING_WAITING;
 		r->run = 7;
 		r->prompt = xstrdup("Your name? ");

@@ -21,8 +21,8 @@
 
 struct fake_counters {
 	unsigned created, started, done, cancelled;
-	bool adopting;	    /* sessions of an earlier server are being found: one called "left" */
-	bool adopting_long; /* and that takes longer than anybody waits */
+	bool adopting;	    /* the sessions of an earlier server are being found: one called "left" */
+	bool adopting_long; /* and that takes longer than clients wait */
 	char allowed[256];  /* of the last copy: its folders, with colons between them */
 };
 

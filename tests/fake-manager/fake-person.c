@@ -1,8 +1,9 @@
-/* What only people at a prompt ask a manager for: a terminal that echoes what is typed until it is hung up, and no answers to questions. */
+/* Operations that only people at a prompt use: a terminal that echoes its input until it is hung up, and queries,
+ * which get no answers. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 
-/* The last ones that were opened; the fake's own ops know nothing of them. */
+/* The last ones that were opened. The fake's own operations do not know them. */
 static struct {
 	const struct op *op;
 	struct terminal_request request;
@@ -11,7 +12,7 @@ static size_t n_opened;
 
 struct op *manager_terminal(struct conversation *c, const struct terminal_request *req, struct fail *f)
 {
-	/* A run that has no end stands for it: it can be cancelled. */
+	/* An endless run represents it, since that can be cancelled. */
 	struct op *op = manager_run(
 		c, &(struct run_request){ .session_id = req->session_id, .text = "wait", .len = strlen("wait") }, f);
 	if (!op)
@@ -23,7 +24,7 @@ struct op *manager_terminal(struct conversation *c, const struct terminal_reques
 
 int terminal_write(struct op *op, const void *data, size_t n)
 {
-	/* The newest first: where an op has been, another may be. */
+	/* The newest first, because a new operation may have the address of an old one. */
 	for (size_t i = 0; i < MIN(n_opened, ARRAY_LEN(terminals)) && n <= TERMINAL_WINDOW; i++) {
 		size_t at = (n_opened - 1 - i) % ARRAY_LEN(terminals);
 		const struct terminal_request *request = &terminals[at].request;

@@ -11,12 +11,12 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What an interrupted job gets to clean up behind itself.
+# Time that an interrupted job has to clean up.
 GRACE = 20
 
 
 class Result:
-    """What a job comes to: how many passed, the names of those that failed, and (seconds, name) of each."""
+    """The result of a job: how many tests passed, the names of those that failed, and (seconds, name) of each."""
 
     def __init__(self, passed=0, failures=(), times=()):
         self.passed = passed
@@ -25,8 +25,10 @@ class Result:
 
 
 class Job:
-    """A part of a suite that runs by itself. `work(job)` returns a Result and starts programs with job.run(), which keeps what they
-    say until the job has ended. `alone`: nothing else runs meanwhile. Jobs of one `group` never run at the same time."""
+    """A part of a suite that runs by itself. `work(job)` returns a Result and starts programs with job.run(), which
+    keeps their output until the job has ended. `alone`: nothing else runs meanwhile. Jobs of one `group` never run
+    at the same time.
+    """
 
     numbers = itertools.count(1)
 
@@ -41,7 +43,7 @@ class Job:
         self.children = None
 
     def again(self):
-        """The same once more, by itself."""
+        """The same job again, to be run alone."""
         return Job(self.name, self.work, alone=True)
 
     def run(self, command, **more):
@@ -78,18 +80,18 @@ class Lanes:
         self.done = done
         self.changed = threading.Condition()
         self.busy = set()  # groups
-        self.children = set()  # pids, which only their jobs wait for
+        self.children = set()  # pids; only their own jobs wait for them
         self.interrupted = False
 
     def run(self, jobs):
-        """`jobs` come in the order in which they are to begin."""
+        """`jobs` are in the order in which they begin."""
         together, alone = ([job for job in jobs if job.alone == wanted] for wanted in (False, True))
         for waiting, width in ((together, self.width), (alone, 1)):
             threads = [threading.Thread(target=self._lane, args=(waiting,), daemon=True) for _ in range(min(width, len(waiting)))]
             for thread in threads:
                 thread.start()
             for thread in threads:
-                while thread.is_alive():  # a join without a timeout would keep signals waiting
+                while thread.is_alive():  # a join without a timeout would block signals
                     thread.join(0.5)
 
     def _lane(self, waiting):
@@ -99,7 +101,7 @@ class Lanes:
                 began = time.monotonic()
                 try:
                     result = job.work(job)
-                except Exception as error:  # a job that cannot even begin has failed, the others go on
+                except Exception as error:  # a job that cannot begin has failed, the others continue
                     result = Result(0, [f"{job.name}: {type(error).__name__}: {error}"])
                 job.seconds = time.monotonic() - began
                 with self.changed:
@@ -121,7 +123,7 @@ class Lanes:
         return None
 
     def interrupt(self):
-        """Ends what runs, as ^C does: with time to clean up."""
+        """Ends running jobs like ^C does, with time to clean up."""
         self.interrupted = True
         deadline = time.monotonic() + GRACE
         for signo in (signal.SIGINT, signal.SIGKILL):

@@ -1,4 +1,6 @@
-"""What a run left behind: processes, containers, volumes and files of its own, never those of another run on the same machine or engine."""
+"""Finds what a run left behind: its processes, containers, volumes and files, never those of another run on the same
+machine or engine.
+"""
 
 import contextlib
 import json
@@ -9,11 +11,12 @@ import sqlite3
 import subprocess
 import time
 
-# All that a run starts has this in its environment, and its containers that are no session's have it as the label husk.test.
+# Every process of a run has this in its environment. Containers of a run that are not sessions have it as the label
+# husk.test.
 MARK = "HUSK_TEST_RUN"
-# The engine outlives the tests, also if one of them had to start it.
+# The engine outlives the tests, even if a test had to start it.
 ENGINE = ("dockerd", "containerd", "containerd-shim", "docker-proxy")
-# What a server asked of the engine as it ended may take some seconds.
+# The last requests of a server to the engine may take some seconds.
 PATIENCE = 20
 
 
@@ -34,7 +37,7 @@ def processes(_folder):
 
 
 def stores(folder):
-    """Ids of the stores that servers of this run used: their sessions' containers are labelled with it."""
+    """Ids of the stores that servers of this run used. Containers of their sessions have it as a label."""
     found = set((folder / "stores").read_text().split()) if (folder / "stores").exists() else set()  # harness.py notes them
     for path in folder.rglob("husk.db"):
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as database:
@@ -64,8 +67,10 @@ def containers(folder):
 
 
 def watch(folder):
-    """Notes which containers are made and what volumes they have: once a container is gone, nothing tells whose volume it was."""
-    env = {name: value for name, value in os.environ.items() if name != MARK}  # or it would be left behind itself
+    """Records which containers are created and their volumes, because after a container is gone its volumes cannot be
+    told apart.
+    """
+    env = {name: value for name, value in os.environ.items() if name != MARK}  # otherwise it would be left behind itself
     filters = [word for one in ("type=container", "event=create", "type=volume", "event=mount") for word in ("--filter", one)]
     with open(folder / "events", "wb") as events, contextlib.suppress(OSError):
         return subprocess.Popen(["docker", "events", *filters, "--format", "{{json .}}"], stdin=subprocess.DEVNULL, stdout=events,
@@ -87,12 +92,12 @@ def volumes(folder):
 
 
 def files(folder):
-    """In the place for temporary files; what pytest keeps of each test is beside it and goes with the run."""
+    """In the folder for temporary files. pytest's files of each test are beside it and are removed with the run."""
     return sorted(str(path) for path in (folder / "tmp").iterdir())
 
 
 def look(folder):
-    """(what, [what is left of it]) of each kind."""
+    """(kind, [what is left of it]) of each kind."""
     for name, search in (("processes", processes), ("containers", containers), ("volumes", volumes), ("files", files)):
         deadline = time.monotonic() + PATIENCE
         while (found := search(folder)) and time.monotonic() < deadline:

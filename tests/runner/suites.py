@@ -1,5 +1,6 @@
-"""The suites as jobs. A file of pytest tests is a job; its tests that are marked `alone` are another one. SUITES: name -> a function that
-takes what was given with -k, and whether files are jobs of their own, and returns jobs."""
+"""The suites as jobs. Each file of pytest tests is a job, and its tests that are marked `alone` are another one.
+SUITES maps a name to a function that takes the words of -k and whether files are separate jobs, and returns jobs.
+"""
 
 import fcntl
 import functools
@@ -22,7 +23,7 @@ SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
-# What has threads: the library's face.
+# Tests of code with threads: libhusk.
 THREADED = ("libhusk",)
 ALONE = re.compile(r"\bmark\.alone\b")
 PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos|gvisor)\b", re.M)  # there is one, and its tests take turns
@@ -32,7 +33,9 @@ PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos|gvisor)\b", re.M)  #
 
 
 def build(job, folder, only=(), programs=()):
-    """All of it, or only these unit tests or programs. Under the lock of harness.ninja(): two builds in one folder would break each other."""
+    """Builds all, or only these unit tests or programs. Holds the lock of harness.ninja(), since two builds in one
+    folder would break each other.
+    """
     folder.mkdir(exist_ok=True)
     with open(folder / "test.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -43,7 +46,7 @@ def build(job, folder, only=(), programs=()):
 
 
 def meson_work(folder, words, env=None, only=(), options=()):
-    """`meson test` with cmocka's own counts where it says them; `only` some of them."""
+    """`meson test`, with the counts of cmocka where it prints them; `only` selects some tests."""
 
     def work(job):
         if not build(job, folder, only):
@@ -86,8 +89,9 @@ def _add_meson_test(job, result, test):
 
 
 def unit(words, **_):
-    """All of them under ASan and UBSan; without, those that are quick: the slow ones would show nothing more. The corpora of the fuzz targets
-    run here without, and with sanitizers in the suite of their own."""
+    """All unit tests run under ASan and UBSan. The quick ones also run without sanitizers; the slow ones would show
+    nothing more. The corpora of the fuzz targets run here without sanitizers, and with them in their own suite.
+    """
     return [Job("unit", meson_work(BUILD, words, options=("--no-suite", "slow"))),
             Job("unit-asan", meson_work(ASAN, words, SANITIZERS, options=("--no-suite", "fuzz-corpus"))),
             Job("unit-tsan", meson_work(TSAN, words, {"TSAN_OPTIONS": "halt_on_error=1"}, THREADED))]
@@ -97,7 +101,7 @@ def unit(words, **_):
 
 
 FUZZ_SECONDS = 3  # of CPU time
-# What libFuzzer bounds by itself in a campaign (tests/fuzz/run.sh): the memory that an input may take, beside what ASan needs.
+# The limit that libFuzzer sets in a campaign (fuzz/run.sh): memory of an input, in addition to what ASan needs.
 FUZZ_LIMITS = {"HUSK_LOG": "error", **SANITIZERS,
                "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:hard_rss_limit_mb=384:max_allocation_size_mb=128:quarantine_size_mb=16"}
 
@@ -107,7 +111,7 @@ def fuzz_targets():
 
 
 def fuzz_target_work(target):
-    """An input that breaks it, takes too long or takes too much memory stays in `found`."""
+    """`found` keeps an input that breaks the target, takes too long or takes too much memory."""
 
     def work(job):
         program = f"tests/fuzz/fuzz-{target}"
@@ -154,7 +158,7 @@ def python():
 
 
 def read_report(job, report, status, words):
-    """A JUnit report and pytest's exit status as a Result."""
+    """Converts a JUnit report and pytest's exit status into a Result."""
     if not report.exists():
         return Result(0, [f"{job.name}: pytest ended with status {status} and no report"])
     result = Result()
@@ -168,7 +172,7 @@ def read_report(job, report, status, words):
             result.failures.append(f"{full} (skipped: nothing may be)")
         else:
             result.passed += 1
-    # A test that passes and whose fixture then fails is in the report twice.
+    # A test whose fixture fails after it passed is in the report twice.
     result.failures = list(dict.fromkeys(result.failures))
     if status not in (0, 1, 5) and not result.failures:
         result.failures.append(f"{job.name}: pytest ended with status {status}")
@@ -182,7 +186,7 @@ def pytest_work(paths, words=None, marks=None, prefix=(), env=None):
         report = BUILD / "junit" / f"{job.name.replace('/', '-')}.xml"
         report.parent.mkdir(exist_ok=True)
         report.unlink(missing_ok=True)
-        # A short path: sockets are made below it.
+        # A short path, because sockets are made below it.
         base = pathlib.Path(os.environ["HUSK_TEST_FOLDER"], str(job.number))
         command = [*prefix, python(), "-B", "-m", "pytest", "-c", TESTS / "pytest.ini", "--rootdir", TESTS, "-q", f"--basetemp={base}",
                    f"--junitxml={report}", *paths]
@@ -196,14 +200,14 @@ def pytest_work(paths, words=None, marks=None, prefix=(), env=None):
 
 
 def pytest_jobs(suite, paths, words, split, prefix=()):
-    """A job for each file, or one for them all: with -k, starting pytest many times takes longer than what it then runs."""
+    """A job for each file, or one job for all. With -k, starting pytest many times takes longer than the tests."""
     if not split:
         return [Job(suite, pytest_work(paths, words, prefix=prefix))]
     jobs = []
     for path in paths:
         text = path.read_text()
         name = f"{suite}/{path.stem.removeprefix('test_')}"
-        if "HUSK_TEST_LANGUAGE" in text:  # a table of languages: each column is a job
+        if "HUSK_TEST_LANGUAGE" in text:  # a table of languages; each column is a job
             columns = [column.stem for column in sorted((path.parent / "languages").glob("[!_]*.py"))]
             columns += [column.stem for column in sorted((path.parent / "languages" / "contrib").glob("[!_]*.py"))
                         if "QUICK" in column.read_text()]
@@ -226,7 +230,7 @@ def files_of(suite, pattern="test_*.py"):
 
 
 def engine_problem():
-    """Why the tests that need containers cannot run, or None."""
+    """Returns why tests that need containers cannot run, or None."""
     if not (BUILD / "husk").exists():
         return f"{BUILD.name}/husk is missing: run make"
     if not shutil.which("docker"):
@@ -250,7 +254,7 @@ def images():
 
 
 def with_engine(suite, make):
-    """The jobs of make(), or one that fails with what is missing."""
+    """Returns the jobs of make(), or one that fails and names what is missing."""
     problem = engine_problem()
     if not problem:
         return make()
@@ -272,9 +276,9 @@ def pid1(words, split):
     return pytest_jobs("pid1", files_of("pid1"), words, split, prefix)
 
 
-# What the Python kernel's tests need beside what the image has.
+# Packages for the Python kernel's tests that the image lacks.
 KERNEL_TOOLS = ("pytest==8.4.2", "pytest-timeout==2.4.0", "plotly==6.3.1", "altair==5.5.0")
-# Without what they depend on: numpy, pandas and their like are the image's own.
+# Installed without dependencies: numpy, pandas and others come with the image.
 KERNEL_TOOLS_ALONE = ("vl-convert-python==1.9.0.post1", "bokeh==3.9.2", "xyzservices==2026.9.1", "tornado==6.6.1", "PyYAML==6.0.3")
 
 
@@ -288,7 +292,7 @@ def kernel_tools(job, packages):
         shutil.rmtree(folder, ignore_errors=True)
         install = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--target", folder,
                    "--python-version", "3.13", "--only-binary=:all:"]
-        # Compiled by the Python that runs them: large as they are, every process of the tests would do it again.
+        # Compiled once by the Python that runs them. They are large, and every test process would compile them again.
         compiled = ["docker", "run", "--rm", "--network", "none", "--user", f"{os.getuid()}:{os.getgid()}", "--volume", f"{folder}:/tools",
                     "--entrypoint", "/usr/bin/python3", packages, "-m", "compileall", "-q", "/tools"]
         if any(job.run(command) != 0 for command in ([*install, *KERNEL_TOOLS], [*install, "--no-deps", *KERNEL_TOOLS_ALONE], compiled)):
@@ -298,7 +302,7 @@ def kernel_tools(job, packages):
 
 
 def python_kernel_work(paths, words):
-    """In the image that the kernel is made for, where its packages are."""
+    """Runs in the image of the kernel, which has its packages."""
 
     def work(job):
         packages = next(image["packages_tag"] for image in json.loads((BUILD / "images.json").read_text()) if image["name"] == "python")
@@ -326,8 +330,9 @@ def python_kernel_work(paths, words):
 
 
 def kernel(words, split):
-    """Each kernel in its own language's terms. Python's tests run in its image, the others on the host: Node is there too, and R's tests
-    start containers."""
+    """Tests of each kernel. Python's run in its image, the others on the host: Node is there too, and R's tests start
+    containers.
+    """
     inside = files_of("kernel", "test_python*.py")
     outside = [path for path in files_of("kernel") if path not in inside]
     groups = [[path] for path in inside] if split else [inside]

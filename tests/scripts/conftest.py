@@ -12,7 +12,7 @@ sys.path[:0] = [str(ROOT / "clients" / "python"), str(ROOT / "tests" / "e2e")]
 import harness  # noqa: E402
 
 os.environ["HUSK_LIBRARY"] = str(harness.build_dir() / "libhusk" / "libhusk.so.0")
-# For the helper that outlives a process, and for programs that look for it.
+# For the helper that outlives a process, and for programs that search for it.
 os.environ["PATH"] = f"{harness.build_dir()}{os.pathsep}{os.environ['PATH']}"
 
 
@@ -22,7 +22,7 @@ def engine():
 
 
 def places(folder, **more):
-    """Settings with which nothing of the tester's own is used."""
+    """Settings under which none of the tester's own files are used."""
     images = {name: value for name, value in os.environ.items() if name.startswith("HUSK_IMAGE_")}
     return {**{f"XDG_{name}_HOME": folder / name.lower() for name in ("STATE", "DATA", "CONFIG")}, **images, **more}
 
@@ -55,7 +55,7 @@ def manager(make_manager):
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """One that many tests use: bring your own names."""
+    """A session that many tests share. Use names that no other test uses."""
     import husk
 
     folder = tmp_path_factory.mktemp("shared")

@@ -25,7 +25,9 @@ def blocks(text):
 
 
 def environment(home, **more):
-    """As on a machine where Husk is installed: `husk`, its library and its module are found, and nothing of the tester's own."""
+    """An environment like on a machine with Husk installed: `husk`, its library and its module are found, and nothing
+    of the tester's own.
+    """
     installed = {"PYTHONPATH": ROOT / "clients" / "python", "PYTHONDONTWRITEBYTECODE": 1, "HUSK_LIBRARY": os.environ["HUSK_LIBRARY"]}
     return clean_env(home, **{**installed, **more})
 
@@ -43,7 +45,9 @@ def pattern(said):
 
 
 def run_page(text, folder, env):
-    """Runs the page, and returns how many blocks were run. Fails with the line of the block that did something else."""
+    """Runs the page and returns the number of blocks that were run. Fails with the line of the block whose output
+    differs.
+    """
     ran, last = 0, None
     for line, language, rest, content in blocks(text):
         if language in ("sh", "python") and not rest:

@@ -1,4 +1,4 @@
-"""The examples of the Python module, as somebody runs them."""
+"""Runs the examples of the Python module like a user does."""
 
 import os
 import subprocess

@@ -196,7 +196,9 @@ def test_lines_are_passed_on_live(session):
 
 
 def test_output_is_passed_on_live(session):
-    """Each line is heard before the next one is printed: the cell waits for a file that the listener makes."""
+    """The listener gets each line before the next one is printed: the cell waits for a file that the listener
+    creates.
+    """
     heard = [""]
 
     def on_stdout(text):
@@ -272,7 +274,7 @@ def test_a_program_reads_its_own_files(manager, tmp_path, monkeypatch):
 
 
 def test_a_folder_is_exported_as_a_folder(manager, tmp_path):
-    """Merged into one that is there; links that lead out stay behind, and none is followed."""
+    """A folder is merged into an existing one. Links that lead outside are left out, and no link is followed."""
     session = husk.Session(manager=manager, network=False)
     session.shell("mkdir -p out/sub; echo 1 >out/sub/a; ln -s /etc/passwd out/bad; ln -s sub/a out/good; echo x >f")
     (tmp_path / "out").mkdir()
@@ -426,7 +428,9 @@ def test_misuse_raises(session, call):
 @pytest.mark.parametrize("rest", ["nothing", "everything"])
 @pytest.mark.parametrize("handle", [None, 1, 0x7000])
 def test_calls_with_bad_handles_return_an_error(handle, rest):
-    """Each with a handle that is none, and with nothing or all of the rest: an error that says what was wrong."""
+    """Calls each function with an invalid handle, and with none or all of the other arguments. Each returns an error
+    that names the problem.
+    """
     library = _lib.library
     for name, (result, kinds) in _lib._FUNCTIONS.items():
         if result is None and handle is None:
@@ -449,7 +453,7 @@ def test_calls_with_bad_handles_return_an_error(handle, rest):
 
 
 def test_sessions_run_side_by_side(make_manager):
-    """Each cell waits for a file that only the other one's thread makes."""
+    """Each cell waits for a file that only the other thread creates."""
     manager = make_manager()
     a, b = (husk.Session("python", manager=manager, network=False) for _ in range(2))
 
@@ -503,7 +507,7 @@ def test_the_module_is_typed_and_has_no_dependencies():
 
 
 def test_type_checkers_find_misspelt_arguments(tmp_path):
-    """One error for each line that says so, and none for the others."""
+    """There is one error for each line that expects one, and none for the others."""
     lines = [
         "import husk",
         "s = husk.Session('python', memory='4g')",
@@ -550,7 +554,7 @@ def test_messages_have_names_of_this_module(manager):
 
 
 def test_structures_match_the_header():
-    """Field by field, in order: ctypes believes what it is told."""
+    """Compared field by field, in order, since ctypes does not check its declarations."""
     import re
 
     from husk import _lib

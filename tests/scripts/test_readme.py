@@ -1,4 +1,4 @@
-"""Every command of README.md, run as a reader would. `make run` and `make test` are those that the tests themselves are started by."""
+"""Runs every command of README.md like a reader does. `make run` and `make test` start the tests themselves."""
 
 import json
 import os
@@ -23,7 +23,9 @@ def section(title):
 
 
 def run(tmp_path, title, **more):
-    """What the section's block prints, in a folder below the home, which `husk run` would not copy along."""
+    """Returns the output of the section's block. It runs in a folder below the home, because `husk run` does not copy
+    the home itself.
+    """
     _, language, _, code = section(title)
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)

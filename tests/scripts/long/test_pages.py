@@ -1,4 +1,6 @@
-"""The commands of every page, from top to bottom, beside an agent that has a session called `sales`. A part of `make test-long`."""
+"""Runs the commands of every page, from top to bottom, beside an agent with a session called `sales`. Part of `make
+test-long`.
+"""
 
 import pathlib
 import shutil
@@ -10,7 +12,7 @@ from harness import Server, build_dir, docker, husk_binary, store_label, wait_un
 from pages import blocks, environment, run_page
 
 pytestmark = pytest.mark.timeout(1800)
-# Pages whose commands other tests run, since they need images or a tree of their own.
+# Pages whose commands are run by other tests, since they need images or a separate tree.
 ELSEWHERE = {"README.md": "tests/scripts/test_readme.py", "docs/images.md": "tests/e2e/test_own_images.py",
              "docs/runtimes.md": "tests/e2e/test_new_runtime.py"}
 
@@ -24,7 +26,7 @@ def listed():
 @pytest.fixture
 def agent(tmp_path):
     """The home of a person whose client has a session."""
-    # Where these folders are by default, which is where the pages look for them.
+    # The default places of these folders, where the pages expect them.
     folders = {"XDG_CONFIG_HOME": tmp_path / ".config", "XDG_STATE_HOME": tmp_path / ".local/state", "XDG_DATA_HOME": tmp_path / ".local/share"}
     env = environment(tmp_path, **folders)
     with Server(tmp_path, **folders) as server:
