@@ -321,13 +321,13 @@ static void an_export_that_a_trigger_swallows_is_not_acknowledged(void **state)
 	ask_export_add(&b, &a,
 		       &(struct export_record){
 			       .id = "e9", .thread = "t1", .session = "s1", .path = "/a", .name = "a", .hash = "abc" });
-	assert_fails(&a, FAIL_STORE, "did not take");
+	assert_fails(&a, FAIL_STORE, "did not store");
 	swallow("DROP TRIGGER t; " SQLITE_TRIGGER("chain"),
 		"DROP TRIGGER t ON exports; CREATE TRIGGER t BEFORE INSERT ON chain FOR EACH ROW EXECUTE FUNCTION nothing()");
 	ask_export_add(&b, &a,
 		       &(struct export_record){
 			       .id = "e9", .thread = "t1", .session = "s1", .path = "/a", .name = "a", .hash = "abc" });
-	assert_fails(&a, FAIL_STORE, "did not take");
+	assert_fails(&a, FAIL_STORE, "did not store");
 	bench_sql(&b, bench_url ? "DROP TRIGGER t ON chain; DROP FUNCTION nothing" : "DROP TRIGGER t");
 }
 
