@@ -29,9 +29,9 @@ static int on_details(struct attach_call *call, const json_t *json, struct fail 
 {
 	const struct info_request *request = &call_of(call)->info;
 	AUTO(freep) struct run_info *runs = NULL;
-	AUTO(look_release) struct look look = { 0 };
+	AUTO(session_status_release) struct session_status status = { 0 };
 	struct session_details details;
-	if (session_details_decode(json, &details, &runs, &look, f) < 0)
+	if (session_details_decode(json, &details, &runs, &status, f) < 0)
 		return -1;
 	request->on_done(request->ctx, &details, NULL);
 	return 0;

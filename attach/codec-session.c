@@ -93,7 +93,7 @@ int sessions_decode(const json_t *json, struct session_info **ret, size_t *ret_n
 
 /* --- how it stands ------------------------------------------------------------------------------------------------- */
 
-static json_t *look_encode(const struct look *l)
+static json_t *status_encode(const struct session_status *l)
 {
 	json_t *out = json_object(), *disks = json_array(), *variables = json_array();
 	fields_put_bool(out, "answered", l->answered);
@@ -125,7 +125,7 @@ static json_t *look_encode(const struct look *l)
 	return out;
 }
 
-static int variables_decode(const json_t *json, struct look *ret, struct fail *f)
+static int variables_decode(const json_t *json, struct session_status *ret, struct fail *f)
 {
 	ret->variables = xcalloc(json_array_size(json) + 1, sizeof(*ret->variables));
 	for (size_t i = 0; i < json_array_size(json); i++) {
@@ -141,7 +141,7 @@ static int variables_decode(const json_t *json, struct look *ret, struct fail *f
 	return 0;
 }
 
-static int disks_decode(const json_t *json, struct look *ret, struct fail *f)
+static int disks_decode(const json_t *json, struct session_status *ret, struct fail *f)
 {
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct fields in = { .json = json_array_get(json, i) };
@@ -155,19 +155,19 @@ static int disks_decode(const json_t *json, struct look *ret, struct fail *f)
 	return 0;
 }
 
-static int look_decode(const json_t *json, struct look *ret, struct fail *f)
+static int status_decode(const json_t *json, struct session_status *ret, struct fail *f)
 {
 	struct fields in = { .json = json };
-	*ret = (struct look){ .answered = fields_bool(&in, "answered"),
-			      .busy = fields_bool(&in, "busy"),
-			      .memory = fields_number(&in, "memory", UINT64_MAX),
-			      .memory_limit = fields_number(&in, "memory_limit", UINT64_MAX),
-			      .ptys = fields_number(&in, "ptys", UINT64_MAX),
-			      .no_landlock = fields_bool(&in, "no_landlock"),
-			      .has_variables = fields_bool(&in, "has_variables"),
-			      .fresh = fields_bool(&in, "fresh"),
-			      .more = fields_number(&in, "more", UINT64_MAX) };
-	const json_t *disks = fields_list(&in, "disks", LOOK_DISKS_MAX),
+	*ret = (struct session_status){ .answered = fields_bool(&in, "answered"),
+					.busy = fields_bool(&in, "busy"),
+					.memory = fields_number(&in, "memory", UINT64_MAX),
+					.memory_limit = fields_number(&in, "memory_limit", UINT64_MAX),
+					.ptys = fields_number(&in, "ptys", UINT64_MAX),
+					.no_landlock = fields_bool(&in, "no_landlock"),
+					.has_variables = fields_bool(&in, "has_variables"),
+					.fresh = fields_bool(&in, "fresh"),
+					.more = fields_number(&in, "more", UINT64_MAX) };
+	const json_t *disks = fields_list(&in, "disks", STATUS_DISKS_MAX),
 		     *variables = fields_list(&in, "variables", LISTED_VARIABLES_MAX);
 	if (fields_check(&in, f) < 0 || disks_decode(disks, ret, f) < 0)
 		return -1;
@@ -191,8 +191,8 @@ json_t *session_details_encode(const struct session_details *d)
 		json_array_append_new(runs, run);
 	}
 	json_object_set_new(out, "runs", runs);
-	if (d->look)
-		json_object_set_new(out, "look", look_encode(d->look));
+	if (d->status)
+		json_object_set_new(out, "look", status_encode(d->status));
 	return out;
 }
 
@@ -214,20 +214,20 @@ static int runs_decode(const json_t *json, struct run_info *v, struct fail *f)
 }
 
 int session_details_decode(const json_t *json, struct session_details *ret, struct run_info **ret_runs,
-			   struct look *ret_look, struct fail *f)
+			   struct session_status *ret_status, struct fail *f)
 {
 	struct fields in = { .json = json };
 	struct session_details d = { .left_seconds = fields_number_or_none(&in, "left_seconds"),
 				     .idle_left_seconds = fields_number_or_none(&in, "idle_left_seconds") };
-	const json_t *runs = fields_list(&in, "runs", RUNS_MAX), *look = fields_object(&in, "look");
-	*ret_look = (struct look){ 0 };
+	const json_t *runs = fields_list(&in, "runs", RUNS_MAX), *status = fields_object(&in, "look");
+	*ret_status = (struct session_status){ 0 };
 	*ret_runs = xcalloc(json_array_size(runs) + 1, sizeof(**ret_runs));
 	if (fields_check(&in, f) < 0 || session_info_decode(json_object_get(json, "session"), &d.session, f) < 0 ||
-	    runs_decode(runs, *ret_runs, f) < 0 || (look && look_decode(look, ret_look, f) < 0))
+	    runs_decode(runs, *ret_runs, f) < 0 || (status && status_decode(status, ret_status, f) < 0))
 		return -1;
 	d.runs = *ret_runs;
 	d.n_runs = json_array_size(runs);
-	d.look = ret_look;
+	d.status = ret_status;
 	*ret = d;
 	return 0;
 }

@@ -35,7 +35,7 @@ int session_info_decode(const json_t *json, struct session_info *ret, struct fai
 json_t *session_details_encode(const struct session_details *d);
 /* Likewise, but ret_look is to be released, and *ret_runs freed. */
 int session_details_decode(const json_t *json, struct session_details *ret, struct run_info **ret_runs,
-			   struct look *ret_look, struct fail *f);
+			   struct session_status *ret_status, struct fail *f);
 
 json_t *create_request_encode(const struct create_request *req);
 struct create_parts {

@@ -191,7 +191,7 @@ enum frame_type {
 
 	/* From the manager, since version 3. */
 	FRAME_TAKE = 50,
-	FRAME_LOOK = 51,
+	FRAME_STATUS = 51,
 	FRAME_INPUT = 52,
 
 	/* To a PID 1 whose hello announces consoles. */

@@ -336,7 +336,7 @@ struct husk_error *husk_terminal(struct husk_conversation *c, const char *sessio
 				 const struct husk_run *options, const struct husk_wait *wait,
 				 struct husk_result **ret) HUSK_MUST_CHECK;
 
-/* --- a look around ------------------------------------------------------------------------------------------------ */
+/* --- the status of a session ---------------------------------------------------------------------------------------- */
 
 struct husk_variable {
 	const char *name, *type;

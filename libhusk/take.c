@@ -103,10 +103,10 @@ void husk_sessions_free(struct husk_sessions *s)
 	free(o);
 }
 
-/* --- a look --------------------------------------------------------------------------------------------------------- */
+/* --- status --------------------------------------------------------------------------------------------------------- */
 
-struct owned_look {
-	struct husk_look look;
+struct owned_status {
+	struct husk_look status;
 	struct pool pool;
 };
 
@@ -125,7 +125,7 @@ static void fill_runs(struct pool *p, struct husk_look *to, const struct session
 	to->n_runs = from->n_runs;
 }
 
-static void fill_disks(struct pool *p, struct husk_look *to, const struct look *from)
+static void fill_disks(struct pool *p, struct husk_look *to, const struct session_status *from)
 {
 	const struct husk_disk **disks = pool_alloc(p, from->n_disks, sizeof(*disks));
 	for (size_t i = 0; i < from->n_disks; i++) {
@@ -139,7 +139,7 @@ static void fill_disks(struct pool *p, struct husk_look *to, const struct look *
 	to->n_disks = from->n_disks;
 }
 
-static void fill_variables(struct pool *p, struct husk_look *to, const struct look *from)
+static void fill_variables(struct pool *p, struct husk_look *to, const struct session_status *from)
 {
 	const struct husk_variable **variables = pool_alloc(p, from->n_variables, sizeof(*variables));
 	for (size_t i = 0; i < from->n_variables; i++) {
@@ -157,21 +157,21 @@ static void fill_variables(struct pool *p, struct husk_look *to, const struct lo
 	to->more_variables = from->more;
 }
 
-struct husk_look *take_look(const struct session_details *details)
+struct husk_look *take_status(const struct session_details *details)
 {
-	struct owned_look *o = new0(struct owned_look);
-	struct husk_look *l = &o->look;
+	struct owned_status *o = new0(struct owned_status);
+	struct husk_look *l = &o->status;
 	struct husk_session *s = pool_new(&o->pool, struct husk_session);
 	fill_session(&o->pool, s, &details->session);
 	l->session = s;
 	l->left_seconds = details->left_seconds;
 	l->idle_left_seconds = details->idle_left_seconds;
-	l->answered = details->look->answered;
-	l->memory = details->look->memory;
-	l->memory_limit = details->look->memory_limit;
+	l->answered = details->status->answered;
+	l->memory = details->status->memory;
+	l->memory_limit = details->status->memory_limit;
 	fill_runs(&o->pool, l, details);
-	fill_disks(&o->pool, l, details->look);
-	fill_variables(&o->pool, l, details->look);
+	fill_disks(&o->pool, l, details->status);
+	fill_variables(&o->pool, l, details->status);
 	return l;
 }
 
@@ -179,7 +179,7 @@ void husk_look_free(struct husk_look *l)
 {
 	if (!l)
 		return;
-	struct owned_look *o = container_of(l, struct owned_look, look);
+	struct owned_status *o = container_of(l, struct owned_status, status);
 	pool_release(&o->pool);
 	free(o);
 }

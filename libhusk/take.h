@@ -8,7 +8,7 @@
 
 /* Each is the caller's to free, by the function of its name. */
 struct husk_session *take_session(const struct session_info *info);
-struct husk_look *take_look(const struct session_details *details);
+struct husk_look *take_status(const struct session_details *details);
 struct husk_result *take_result(const struct run_result *result);
 struct husk_files *take_copies(const struct copy_result *results, size_t n, const char *session);
 struct husk_files *take_exports(const struct export_info *v, size_t n);

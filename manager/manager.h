@@ -17,10 +17,10 @@
 #include "manager/model/files.h"
 #include "manager/model/handle.h"
 #include "manager/model/limits.h"
-#include "manager/model/look.h"
 #include "manager/model/query.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
+#include "manager/model/session-status.h"
 #include "manager/model/state.h"
 #include "manager/model/verdict.h"
 
@@ -263,7 +263,7 @@ struct task_request {
 };
 struct op *manager_task(struct conversation *c, const struct task_request *req, struct fail *f);
 
-/* --- look -------------------------------------------------------------------------------------------------------- */
+/* --- status ------------------------------------------------------------------------------------------------------ */
 struct run_info {
 	uint64_t number;
 	enum run_kind kind;
@@ -276,11 +276,11 @@ struct session_details {
 	uint64_t idle_left_seconds; /* until it ends for want of use */
 	const struct run_info *runs;
 	size_t n_runs;
-	const struct look *look;
+	const struct session_status *status;
 };
 struct info_request {
 	const char *session_id;
-	bool keep_alive; /* counts as use; without it a look does not */
+	bool keep_alive; /* counts as use; without it asking does not */
 	void (*on_done)(void *ctx, const struct session_details *details, const struct fail *f);
 	void *ctx;
 };

@@ -46,21 +46,21 @@ static json_t *runs_fields(const struct session_details *d)
 	return list;
 }
 
-static json_t *disks_fields(const struct look *look)
+static json_t *disks_fields(const struct session_status *status)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < look->n_disks; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "path", json_name(look->disks[i].path), "used",
-						      (json_int_t)look->disks[i].used, "size",
-						      (json_int_t)look->disks[i].size));
+	for (size_t i = 0; i < status->n_disks; i++)
+		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "path", json_name(status->disks[i].path),
+						      "used", (json_int_t)status->disks[i].used, "size",
+						      (json_int_t)status->disks[i].size));
 	return list;
 }
 
-static json_t *variables_fields(const struct look *look)
+static json_t *variables_fields(const struct session_status *status)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < look->n_variables; i++) {
-		const struct variable *v = &look->variables[i];
+	for (size_t i = 0; i < status->n_variables; i++) {
+		const struct variable *v = &status->variables[i];
 		json_t *one = json_pack("{s:o, s:o}", "name", json_name(v->name), "type", json_name(v->type));
 		if (*v->shape)
 			json_object_set_new(one, "shape", json_name(v->shape));
@@ -71,28 +71,28 @@ static json_t *variables_fields(const struct look *look)
 	return list;
 }
 
-static void add_look(json_t *o, const struct look *look)
+static void add_status(json_t *o, const struct session_status *status)
 {
-	if (!look->answered) {
+	if (!status->answered) {
 		json_object_set_new(o, "note",
 				    json_string("the container did not answer in time; what it holds is not known"));
 		return;
 	}
 	json_object_set_new(o, "memory",
-			    json_pack("{s:I, s:I}", "used", (json_int_t)look->memory, "limit",
-				      (json_int_t)look->memory_limit));
-	json_object_set_new(o, "disks", disks_fields(look));
-	if (look->ptys)
-		json_object_set_new(o, "ptys", json_integer((json_int_t)look->ptys));
-	if (look->no_landlock)
+			    json_pack("{s:I, s:I}", "used", (json_int_t)status->memory, "limit",
+				      (json_int_t)status->memory_limit));
+	json_object_set_new(o, "disks", disks_fields(status));
+	if (status->ptys)
+		json_object_set_new(o, "ptys", json_integer((json_int_t)status->ptys));
+	if (status->no_landlock)
 		json_object_set_new(o, "landlock",
 				    json_string("missing: what a cell leaves running can reach into later commands"));
-	if (!look->has_variables)
+	if (!status->has_variables)
 		return;
-	json_object_set_new(o, "variables", variables_fields(look));
-	if (look->more)
-		json_object_set_new(o, "more_variables", json_integer((json_int_t)look->more));
-	if (!look->fresh)
+	json_object_set_new(o, "variables", variables_fields(status));
+	if (status->more)
+		json_object_set_new(o, "more_variables", json_integer((json_int_t)status->more));
+	if (!status->fresh)
 		json_object_set_new(o, "note",
 				    json_string("a cell is running: these are the variables from before it"));
 }
@@ -117,7 +117,7 @@ static void info_done(void *ctx, const struct session_details *d, const struct f
 	if (d->session.limits.cpu_quota)
 		json_object_set_new(o, "cpus", json_real(limits_cpus(&d->session.limits)));
 	json_object_set_new(o, "runs", runs_fields(d));
-	add_look(o, d->look);
+	add_status(o, d->status);
 	tools_reply_fields(call, o);
 }
 

@@ -81,7 +81,7 @@ static void judge(struct candidate *c, const uint8_t *data, size_t n)
 		/* Closing the handshake frees the candidate, and the message with it. */
 		char version[64];
 		snprintf(version, sizeof(version), "%s", m.language_version);
-		h->looks = m.looks;
+		h->lists_variables = m.lists_variables;
 		h->queries = m.queries;
 		bool speaks = m.version == LINK_VERSION;
 		link_message_release(&m);

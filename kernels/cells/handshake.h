@@ -32,7 +32,7 @@ struct handshake {
 	} candidates[HANDSHAKE_CANDIDATES_MAX];
 	/* The kernel is connected. Takes the descriptor; the handshake is already closed. */
 	void (*on_open)(struct handshake *h, int fd, const char *language_version);
-	bool looks, queries; /* the hello, for on_open */
+	bool lists_variables, queries; /* the hello, for on_open */
 	/* The kernel speaks another version of the link, or sent something else before its hello. */
 	void (*on_refused)(struct handshake *h, const char *why);
 };

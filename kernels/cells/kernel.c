@@ -23,11 +23,11 @@
 #define FLAP_MS 2000
 #define STDERR_SHOWN 1500
 /* An idle session can afford to list its variables; one that runs cell after cell cannot. */
-#define LOOK_MS 200
+#define LIST_AFTER_MS 200
 /* In a busy session the variables are listed before a cell, at most this often. */
-#define LOOK_GAP_MS 500
+#define LIST_GAP_MS 500
 /* How long a restart waits for the old kernel to list its variables. */
-#define LAST_LOOK_MS 3000
+#define RESTART_WAIT_MS 3000
 
 #define LATE_PREFIX "HUSK_LATE_"
 
@@ -62,10 +62,10 @@ static void send_event(struct kernel *k, const char *event, const char *name, co
 static void lose_variables(struct kernel *k)
 {
 	json_t *lost = variables_lose(&k->variables);
-	k->looking = 0;
-	k->looked = k->looks_last = k->unseen = false;
-	k->look_ms = 0;
-	timeout_stop(&k->look);
+	k->variables_id = 0;
+	k->variables_fresh = k->restart_waits = k->unseen = false;
+	k->listed_ms = 0;
+	timeout_stop(&k->list_timer);
 	if (!lost)
 		return;
 	json_decref(k->lost);
@@ -170,10 +170,10 @@ static void on_open(struct handshake *h, int fd, const char *language_version)
 	link_open(&k->link, k->poller, fd);
 	k->state = KERNEL_IDLE;
 	k->deaths = 0;
-	k->looks_at = h->looks;
+	k->lists_variables = h->lists_variables;
 	k->takes_queries = h->queries;
-	k->looking = 0;
-	k->looked = k->looks_last = false;
+	k->variables_id = 0;
+	k->variables_fresh = k->restart_waits = false;
 	k->ready_ms = clock_now_ms();
 	send_event(k, "kernel_ready", "language_version", k->language_version);
 	k->on_idle(k);
@@ -327,23 +327,23 @@ static void renew(struct kernel *k, struct run *run)
 	kernel_restart(k);
 }
 
-bool kernel_look(struct kernel *k)
+bool kernel_list_variables(struct kernel *k)
 {
-	if (k->state != KERNEL_IDLE || k->looking || !k->looks_at)
-		return k->looking != 0;
+	if (k->state != KERNEL_IDLE || k->variables_id || !k->lists_variables)
+		return k->variables_id != 0;
 	const json_int_t id = link_make_id();
 	json_auto_t *message = json_pack("{s:s, s:I}", "op", "look", "id", id);
-	k->looking = link_send(&k->link, message) == 0 ? id : 0;
-	k->look_ms = clock_now_ms();
+	k->variables_id = link_send(&k->link, message) == 0 ? id : 0;
+	k->listed_ms = clock_now_ms();
 	k->unseen = false;
-	return k->looking != 0;
+	return k->variables_id != 0;
 }
 
 /* A cell that kills the kernel also destroys the variables of the cells just before it, so they are listed first. */
-static void look_ahead(struct kernel *k)
+static void list_before_cell(struct kernel *k)
 {
-	if (k->unseen && (!k->look_ms || clock_now_ms() - k->look_ms >= LOOK_GAP_MS))
-		(void)kernel_look(k);
+	if (k->unseen && (!k->listed_ms || clock_now_ms() - k->listed_ms >= LIST_GAP_MS))
+		(void)kernel_list_variables(k);
 }
 
 void kernel_query(struct kernel *k, uint32_t number, const json_t *question)
@@ -363,26 +363,26 @@ static void on_query_answer(struct query *q, uint32_t number, const void *json, 
 	k->on_answer(k, number, json, n);
 }
 
-static void on_look(struct timeout *t)
+static void on_list_due(struct timeout *t)
 {
-	(void)kernel_look(container_of(t, struct kernel, look));
+	(void)kernel_list_variables(container_of(t, struct kernel, list_timer));
 }
 
-static void on_last_look_limit(struct timeout *t)
+static void on_restart_limit(struct timeout *t)
 {
-	struct kernel *k = container_of(t, struct kernel, look);
-	k->looked = true; /* use the last known list */
+	struct kernel *k = container_of(t, struct kernel, list_timer);
+	k->variables_fresh = true; /* use the last known list */
 	k->on_idle(k);
 }
 
 /* True if the kernel lists its variables before it ends: on_idle follows. */
-static bool look_last(struct kernel *k)
+static bool list_before_restart(struct kernel *k)
 {
-	if (k->looked || !kernel_look(k))
+	if (k->variables_fresh || !kernel_list_variables(k))
 		return false;
-	if (!k->looks_last)
-		timeout_start(k->poller, &k->look, LAST_LOOK_MS, on_last_look_limit);
-	k->looks_last = true;
+	if (!k->restart_waits)
+		timeout_start(k->poller, &k->list_timer, RESTART_WAIT_MS, on_restart_limit);
+	k->restart_waits = true;
 	return true;
 }
 
@@ -390,11 +390,11 @@ void kernel_run(struct kernel *k, struct run *run)
 {
 	query_make_way(&k->query);
 	if (run->restart) {
-		if (!look_last(k))
+		if (!list_before_restart(k))
 			renew(k, run);
 		return;
 	}
-	look_ahead(k);
+	list_before_cell(k);
 	k->oom_kills = limits_oom_kills(k->limits);
 	int r = cell_start(&k->cell, run, &k->link, k->pid, k->note, k->lost);
 	if (r < 0) {
@@ -404,8 +404,8 @@ void kernel_run(struct kernel *k, struct run *run)
 	}
 	k->note = NULL;
 	k->lost = NULL;
-	k->looked = false;
-	timeout_stop(&k->look);
+	k->variables_fresh = false;
+	timeout_stop(&k->list_timer);
 	k->state = KERNEL_BUSY;
 }
 
@@ -424,7 +424,7 @@ static void on_done(struct cell *c)
 		return; /* the kernel is already dead, and these were its last messages */
 	k->state = KERNEL_IDLE;
 	k->unseen = true;
-	timeout_start(k->poller, &k->look, LOOK_MS, on_look);
+	timeout_start(k->poller, &k->list_timer, LIST_AFTER_MS, on_list_due);
 	k->on_idle(k);
 }
 
@@ -502,13 +502,13 @@ static void answer_sync(struct link *l)
 
 static void take_variables(struct kernel *k, const struct link_message *m)
 {
-	k->looking = 0;
-	k->looked = k->state == KERNEL_IDLE; /* otherwise the list predates the cell that has begun since */
+	k->variables_id = 0;
+	k->variables_fresh = k->state == KERNEL_IDLE; /* otherwise the list predates the cell that has begun since */
 	variables_take(&k->variables, m);
 	k->on_variables(k);
-	if (k->looks_last) {
-		k->looks_last = false;
-		timeout_stop(&k->look);
+	if (k->restart_waits) {
+		k->restart_waits = false;
+		timeout_stop(&k->list_timer);
 		if (k->state == KERNEL_IDLE)
 			k->on_idle(k);
 	}
@@ -518,7 +518,7 @@ static void on_message(struct link *l, const struct link_message *m)
 {
 	struct kernel *k = container_of(l, struct kernel, link);
 	const char *why;
-	bool asked = k->looking && m->id == k->looking;
+	bool asked = k->variables_id && m->id == k->variables_id;
 	if (m->op == LINK_VARIABLES && asked) {
 		take_variables(k, m);
 		return;

@@ -61,13 +61,13 @@ struct kernel {
 	char *note;   /* for the next run: what happened to its variables */
 	json_t *lost; /* for the next run: which variables */
 	struct variables variables;
-	bool looks_at;	     /* it can list its variables */
-	json_int_t looking;  /* id of the unanswered `look`; 0 = none */
-	bool looked;	     /* since the last cell */
-	bool looks_last;     /* a restart waits for this answer */
-	bool unseen;	     /* a cell has run since the last `look` was sent */
-	uint64_t look_ms;    /* time of the last `look`; 0 = never */
-	struct timeout look; /* fires a moment after a cell, or limits the wait of a restart */
+	bool lists_variables;	   /* it can list its variables */
+	json_int_t variables_id;   /* id of the unanswered `look`; 0 = none */
+	bool variables_fresh;	   /* since the last cell */
+	bool restart_waits;	   /* a restart waits for this answer */
+	bool unseen;		   /* a cell has run since they were last asked for */
+	uint64_t listed_ms;	   /* when that was; 0 = never */
+	struct timeout list_timer; /* fires a moment after a cell, or limits the wait of a restart */
 	bool takes_queries;
 	struct query query;
 };
@@ -87,7 +87,7 @@ void kernel_disk_full(struct kernel *k);
 /* Kills the kernel at once; another one is started. `why` is static and completes "the kernel …". */
 void kernel_kill(struct kernel *k, const char *why);
 /* Asks an idle kernel to list its variables: true if on_variables will follow, unless the kernel dies. */
-bool kernel_look(struct kernel *k);
+bool kernel_list_variables(struct kernel *k);
 /* Sends the manager's query to an idle kernel: on_answer follows exactly once, perhaps before this returns. */
 void kernel_query(struct kernel *k, uint32_t number, const json_t *question);
 /* Called for every reaped process; ignores all but the kernel. */

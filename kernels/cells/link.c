@@ -61,7 +61,7 @@ static const char *check_hello(struct link_message *m)
 	m->token = json_string_value(json_object_get(m->tree, "token"));
 	m->version = json_integer_value(json_object_get(m->tree, "version"));
 	m->language_version = json_string_value(json_object_get(m->tree, "language_version"));
-	m->looks = json_is_true(json_object_get(m->tree, "looks"));
+	m->lists_variables = json_is_true(json_object_get(m->tree, "looks"));
 	m->queries = json_is_true(json_object_get(m->tree, "queries"));
 	return is_string_or_absent(m->tree, "token") && m->language_version ? NULL : "sent a hello without its fields";
 }

@@ -35,7 +35,7 @@ struct link_message {
 	const char *token;	      /* hello; NULL = none */
 	json_int_t version;	      /* hello */
 	const char *language_version; /* hello */
-	bool looks;		      /* hello: it supports `look` */
+	bool lists_variables;	      /* hello: it supports `look` */
 	bool queries;		      /* hello: it supports `complete`, `inspect` and `is_complete` */
 	const char *display_id;	      /* display; NULL = none */
 	bool update;		      /* display */
@@ -52,7 +52,7 @@ struct link_message {
 	size_t raw_len;
 };
 
-/* The id of the next run, look or query. It is random, so that code of an earlier cell that still runs in the
+/* The id of the next run, query or list of variables. It is random, so that code of an earlier cell that still runs in the
  * interpreter cannot send messages with this id before the kernel has it. Between 1 and 2^53, which a double can
  * hold. */
 json_int_t link_make_id(void);

@@ -205,9 +205,9 @@ static int on_input(struct controller *c, const struct frame *f)
 	return 0;
 }
 
-static int on_look(struct controller *c, const struct frame *f)
+static int on_status(struct controller *c, const struct frame *f)
 {
-	c->on_look(c, f->header.call);
+	c->on_status(c, f->header.call);
 	return 0;
 }
 
@@ -263,7 +263,7 @@ static const struct route {
 	[FRAME_ACK] = { on_ack },
 	[FRAME_TAKE] = { on_take },
 	[FRAME_INPUT] = { on_input },
-	[FRAME_LOOK] = { on_look },
+	[FRAME_STATUS] = { on_status },
 	[FRAME_QUERY] = { on_query },
 
 	[FRAME_IMPORT] = { to_files, true },

@@ -34,7 +34,7 @@ struct controller {
 	/* A client answers the prompt of an interactive run. */
 	void (*on_input)(struct controller *c, struct run *run, const char *text, size_t n);
 	/* The controller requests the state of the session: controller_info() follows, now or a moment later. */
-	void (*on_look)(struct controller *c, uint32_t call);
+	void (*on_status)(struct controller *c, uint32_t call);
 	/* The controller sends a query for the kernel: controller_answer() follows, once. */
 	void (*on_query)(struct controller *c, uint32_t call, const json_t *question);
 	void (*on_stop)(struct controller *c);
@@ -66,7 +66,7 @@ int controller_take(struct controller *c, int fd);
 bool controller_has_dialled(const struct controller *c);
 /* Sends an EVENT to the controller, if there is one. */
 void controller_event(struct controller *c, const json_t *event);
-/* The answer to a LOOK. */
+/* The answer to a STATUS. */
 void controller_info(struct controller *c, uint32_t call, const json_t *info);
 /* The answer to a QUERY, a JSON object. */
 void controller_answer(struct controller *c, uint32_t call, const void *json, size_t n);

@@ -8,7 +8,7 @@
 #include "kernels/system/clock.h"
 
 /* Time for a kernel to list its variables. */
-#define LOOK_LIMIT_MS 2000
+#define STATUS_LIMIT_MS 2000
 
 /* A container either installs packages or runs code: installed packages are kept for other sessions, so no user
  * code may have run beside the install. */
@@ -144,18 +144,18 @@ static json_t *on_claim(struct controller *c, const struct claim *claim)
 	return answer;
 }
 
-static void tell(struct init *i)
+static void send_status(struct init *i)
 {
-	uint32_t call = i->look;
-	i->look = 0;
-	timeout_stop(&i->look_limit);
+	uint32_t call = i->status_call;
+	i->status_call = 0;
+	timeout_stop(&i->status_limit);
 	json_auto_t *info = json_object();
 	add_state(i, info);
 	info_add_figures(info, &i->home, &i->limits);
 	if (i->kernel.variables.list) {
 		json_object_set(info, "variables", i->kernel.variables.list);
 		json_object_set_new(info, "more", json_integer((json_int_t)i->kernel.variables.more));
-		json_object_set_new(info, "fresh", json_boolean(i->kernel.looked));
+		json_object_set_new(info, "fresh", json_boolean(i->kernel.variables_fresh));
 	}
 	controller_info(&i->controller, call, info);
 }
@@ -163,24 +163,24 @@ static void tell(struct init *i)
 void init_on_variables(struct kernel *k)
 {
 	struct init *i = container_of(k, struct init, kernel);
-	if (i->look)
-		tell(i);
+	if (i->status_call)
+		send_status(i);
 }
 
-static void on_look_limit(struct timeout *t)
+static void on_status_limit(struct timeout *t)
 {
-	tell(container_of(t, struct init, look_limit));
+	send_status(container_of(t, struct init, status_limit));
 }
 
 /* A busy kernel is not disturbed: the last known list is used. */
-static void on_look(struct controller *c, uint32_t call)
+static void on_status(struct controller *c, uint32_t call)
 {
 	struct init *i = container_of(c, struct init, controller);
-	i->look = call;
-	if (i->kernel.looked || !kernel_look(&i->kernel))
-		tell(i);
+	i->status_call = call;
+	if (i->kernel.variables_fresh || !kernel_list_variables(&i->kernel))
+		send_status(i);
 	else
-		timeout_start(&i->poller, &i->look_limit, LOOK_LIMIT_MS, on_look_limit);
+		timeout_start(&i->poller, &i->status_limit, STATUS_LIMIT_MS, on_status_limit);
 }
 
 static void on_query(struct controller *c, uint32_t call, const json_t *question)
@@ -228,7 +228,7 @@ int init_start_controller(struct init *i)
 		.on_interrupt = on_interrupt,
 		.on_take = on_take,
 		.on_input = on_input,
-		.on_look = on_look,
+		.on_status = on_status,
 		.on_query = on_query,
 		.on_stop = on_stop,
 	};

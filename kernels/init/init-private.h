@@ -38,8 +38,8 @@ struct init {
 	struct sockets sockets;
 	struct rest rest;
 
-	uint32_t look; /* the request that waits for the kernel's list; 0 = none */
-	struct timeout look_limit;
+	uint32_t status_call; /* the request that waits for the kernel's list; 0 = none */
+	struct timeout status_limit;
 
 	bool ending;
 	int exit_status;

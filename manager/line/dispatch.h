@@ -11,13 +11,13 @@
 struct dispatch {
 	struct loop *loop;
 	const struct config *config;
-	struct list runs;      /* of struct run, by number */
-	struct list transfers; /* of struct transfer */
-	struct list looks;     /* of struct looker */
-	struct list consoles;  /* of struct console */
-	bool has_consoles;     /* PID 1 supports consoles */
-	bool has_programs;     /* PID 1 supports consoles with pipes */
-	struct list queries;   /* of struct query_waiter; the first one is being answered */
+	struct list runs;	    /* of struct run, by number */
+	struct list transfers;	    /* of struct transfer */
+	struct list status_waiters; /* of struct status_waiter */
+	struct list consoles;	    /* of struct console */
+	bool has_consoles;	    /* PID 1 supports consoles */
+	bool has_programs;	    /* PID 1 supports consoles with pipes */
+	struct list queries;	    /* of struct query_waiter; the first one is being answered */
 	uint32_t last_query;
 	uint32_t last_call;    /* the highest number assigned or received */
 	uint32_t last_earlier; /* numbers up to this one were assigned by an earlier server */

@@ -7,9 +7,9 @@
 #include "base/watchdog.h"
 #include "base/work.h"
 #include "manager/line/console.h"
-#include "manager/line/looks.h"
 #include "manager/line/queries.h"
 #include "manager/line/run.h"
+#include "manager/line/status.h"
 #include "manager/line/transfer.h"
 #include "manager/model/cause.h"
 
@@ -194,7 +194,7 @@ static int on_pong(struct line *l UNUSED, const struct wire_frame *frame UNUSED)
 
 static int on_info(struct line *l, const struct wire_frame *frame)
 {
-	return looks_frame(&l->dispatch, frame);
+	return status_frame(&l->dispatch, frame);
 }
 
 static int on_answer(struct line *l, const struct wire_frame *frame)
@@ -461,7 +461,7 @@ void line_cut(struct line *l, enum ending ending, const struct fail *why)
 	runs_cut(&l->dispatch, ending, why);
 	consoles_lost(&l->dispatch, why);
 	queries_lost(&l->dispatch, why);
-	looks_lost(&l->dispatch);
+	status_lost(&l->dispatch);
 }
 
 struct dispatch *line_dispatch(struct line *l)
@@ -486,7 +486,7 @@ struct line *line_free(struct line *l)
 	runs_release(&l->dispatch);
 	consoles_release(&l->dispatch);
 	queries_release(&l->dispatch);
-	looks_release(&l->dispatch);
+	status_release(&l->dispatch);
 	dispatch_flush(&l->dispatch);
 	disconnect(l);
 	l->spec.transport->ops->free(l->spec.transport);

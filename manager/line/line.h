@@ -53,7 +53,7 @@ bool line_in_lease(const struct line *l);
 /* Stops heartbeats and connection attempts, and ends transfers with `why`. Runs stay until line_cut() or
  * line_free(). */
 void line_close(struct line *l, const struct fail *why);
-/* Answers all runs with the output so far, and ends consoles, queries and looks. */
+/* Answers all runs with the output so far, and ends consoles, queries and requests for a status. */
 void line_cut(struct line *l, enum ending ending, const struct fail *why);
 
 /* For starting runs, transfers, consoles and queries. */

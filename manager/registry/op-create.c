@@ -8,7 +8,7 @@
  *   slot          claims a slot in the store, or is refused                     take_slot()
  *   container     takes a warm container or starts a new one                    start()
  *   fence         waits for the firewall rules, if the session has a network    ready()
- *   proof         runs husk-probe in the session, if CONTAINER_PROBE=require    prove()
+ *   proof         runs husk-probe in the session, if SESSION_PROBE=require      prove()
  *   record        records the session as running and answers the caller         record()
  *
  * A phase with nothing to do starts the next one at once. Any phase can fail with op_fail() or be cancelled. If a warm container

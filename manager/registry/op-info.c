@@ -1,14 +1,14 @@
 /* The state of a session: its runs, limits, remaining time and variables. */
 #include "base/alloc.h"
-#include "manager/line/looks.h"
 #include "manager/line/run.h"
+#include "manager/line/status.h"
 #include "manager/registry/member.h"
 #include "manager/registry/op.h"
 
 struct info_op {
 	struct op op;
 	struct info_request request;
-	struct looker looker;
+	struct status_waiter waiter;
 };
 
 static struct info_op *info_op_of(struct op *op)
@@ -31,7 +31,7 @@ static struct run_info *list_runs(const struct dispatch *d, size_t *ret_n)
 	return runs;
 }
 
-static void answer(struct info_op *o, const struct look *look)
+static void answer(struct info_op *o, const struct session_status *status)
 {
 	const struct member *m = o->op.member;
 	uint64_t left = session_left_ms(m->session), idle = session_idle_ms(m->session) / 1000,
@@ -39,22 +39,22 @@ static void answer(struct info_op *o, const struct look *look)
 	struct session_details details = { .session = member_info(m),
 					   .left_seconds = left == UINT64_MAX ? left : left / 1000,
 					   .idle_left_seconds = ttl - MIN(idle, ttl),
-					   .look = look };
+					   .status = status };
 	AUTO(freep) struct run_info *runs = list_runs(session_dispatch(m->session), &details.n_runs);
 	details.runs = runs;
 	details.session.dependencies = m->versions;
 	o->request.on_done(o->request.ctx, &details, NULL);
 }
 
-static void on_look(struct looker *l, const struct look *look)
+static void on_status(struct status_waiter *w, const struct session_status *status)
 {
-	struct info_op *o = container_of(l, struct info_op, looker);
+	struct info_op *o = container_of(w, struct info_op, waiter);
 	AUTO(fail_release) struct fail f = { 0 };
 	/* The session may have ended meanwhile. */
 	if (member_check(o->op.member, &f) < 0)
 		o->request.on_done(o->request.ctx, NULL, &f);
 	else
-		answer(o, look);
+		answer(o, status);
 	op_end(&o->op);
 }
 
@@ -64,8 +64,8 @@ static int start(struct op *op, struct fail *f UNUSED)
 	struct dispatch *d = session_dispatch(op->member->session);
 	if (o->request.keep_alive)
 		d->used_ms = loop_now_ms();
-	o->looker.on_look = on_look;
-	look_start(&o->looker, d);
+	o->waiter.on_status = on_status;
+	status_start(&o->waiter, d);
 	return 0;
 }
 
@@ -78,7 +78,7 @@ static void answer_fail(struct op *op, const struct fail *f)
 static void info_op_free(struct op *op)
 {
 	struct info_op *o = info_op_of(op);
-	look_stop(&o->looker);
+	status_stop(&o->waiter);
 	free(o);
 }
 

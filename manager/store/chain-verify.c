@@ -4,7 +4,7 @@
 #include "manager/store/chain-private.h"
 
 /* State of one verification. */
-struct look {
+struct verification {
 	struct db *db;
 	struct key *key;
 	const char *session;
@@ -19,7 +19,7 @@ struct look {
 	struct fail failure; /* a hash that could not be computed */
 };
 
-static void find(struct look *l, enum log_fault fault, const char *record, const char *item)
+static void find(struct verification *l, enum log_fault fault, const char *record, const char *item)
 {
 	verdict_add(l->verdict, fault, record, item);
 }
@@ -30,7 +30,7 @@ static const char *text(const struct db_value *v)
 }
 
 /* db_exec() that also returns failures of on_row. */
-static int exec(struct look *l, struct db_query *q, db_row_fn on_row, struct fail *f)
+static int exec(struct verification *l, struct db_query *q, db_row_fn on_row, struct fail *f)
 {
 	q->on_row = on_row;
 	q->ctx = l;
@@ -46,7 +46,7 @@ static int exec(struct look *l, struct db_query *q, db_row_fn on_row, struct fai
 
 static void check_link(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
-	struct look *l = ctx;
+	struct verification *l = ctx;
 	char link[KEY_HASH_SIZE];
 	uint64_t position = chain_number(&v[0]);
 	if (chain_link(l->key, l->session, position, l->link, text(&v[1]), text(&v[2]), text(&v[3]), link,
@@ -62,7 +62,7 @@ static void check_link(void *ctx, const struct db_value *v, size_t n UNUSED)
 	chain_copy_hash(l->link, &v[4]);
 }
 
-static int check_tombstone(struct look *l, struct fail *f)
+static int check_tombstone(struct verification *l, struct fail *f)
 {
 	char seal[KEY_HASH_SIZE];
 	struct tombstone *t = &l->tombstone;
@@ -81,7 +81,7 @@ static int check_tombstone(struct look *l, struct fail *f)
 
 static void check_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
-	struct look *l = ctx;
+	struct verification *l = ctx;
 	char seal[KEY_HASH_SIZE];
 	bool there = v[0].kind != DB_NULL;
 	uint64_t named = chain_number(&v[3]); /* how often the store's chain names it; must be 1 */
@@ -103,7 +103,7 @@ static void check_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 		find(l, LOG_RESTARTED, CHAIN_SESSION, l->session);
 }
 
-static int check_links(struct look *l, struct fail *f)
+static int check_links(struct verification *l, struct fail *f)
 {
 	struct db_query links = {
 		.sql = "SELECT position, kind, item, content, link FROM chain WHERE session = $1 ORDER BY position",
@@ -123,7 +123,7 @@ static int check_links(struct look *l, struct fail *f)
 
 static void check_record(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
-	struct look *l = ctx;
+	struct verification *l = ctx;
 	char content[KEY_HASH_SIZE], name[32];
 	const struct db_value *linked = &v[l->n_columns], *item = &v[l->item];
 	if (chain_hash(l->key, l->kind, v, l->n_columns, content, &l->failure) < 0)
@@ -142,7 +142,7 @@ static void check_record(void *ctx, const struct db_value *v, size_t n UNUSED)
 
 static void note_removed(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
-	struct look *l = ctx;
+	struct verification *l = ctx;
 	find(l, LOG_REMOVED, l->kind, text(&v[0]));
 }
 
@@ -171,7 +171,7 @@ static const struct table store_tables[] = {
 	  REMOVED "receipts r WHERE r.key = c.item)" },
 };
 
-static int check_table(struct look *l, const struct table *t, struct fail *f)
+static int check_table(struct verification *l, const struct table *t, struct fail *f)
 {
 	struct db_query records = { .sql = t->records, DB_PARAMS(db_text(l->session), db_text(t->kind)) };
 	struct db_query removed = { .sql = t->removed, DB_PARAMS(db_text(l->session), db_text(t->kind)) };
@@ -184,7 +184,7 @@ static int check_table(struct look *l, const struct table *t, struct fail *f)
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
 struct numbers {
-	struct look *look;
+	struct verification *verification;
 	uint64_t next;
 };
 
@@ -196,16 +196,16 @@ static void check_number(void *ctx, const struct db_value *v, size_t n UNUSED)
 		AUTO(freep) char *missing = seq == c->next + 1 ? xasprintf("%llu", (unsigned long long)c->next) :
 								 xasprintf("%llu-%llu", (unsigned long long)c->next,
 									   (unsigned long long)seq - 1);
-		find(c->look, LOG_GAP, CHAIN_EXECUTION, missing);
+		find(c->verification, LOG_GAP, CHAIN_EXECUTION, missing);
 	}
 	c->next = seq + 1;
 }
 
 /* Runs and copies are numbered from 1. A record that a trigger swallowed has no link either, but its number is
  * missing. After pruning, the remaining numbers may begin anywhere. */
-static int check_numbers(struct look *l, struct fail *f)
+static int check_numbers(struct verification *l, struct fail *f)
 {
-	struct numbers c = { .look = l, .next = l->tombstone.there || l->may_be_older ? 0 : 1 };
+	struct numbers c = { .verification = l, .next = l->tombstone.there || l->may_be_older ? 0 : 1 };
 	struct db_query q = { .sql = "SELECT seq FROM executions WHERE session = $1 AND seq > 0 ORDER BY seq",
 			      DB_PARAMS(db_text(l->session)),
 			      .on_row = check_number,
@@ -220,7 +220,7 @@ static void note_lost_session(void *ctx, const struct db_value *v, size_t n UNUS
 	find(ctx, LOG_REMOVED, CHAIN_SESSION, text(&v[0]));
 }
 
-static int check_sessions(struct look *l, struct fail *f)
+static int check_sessions(struct verification *l, struct fail *f)
 {
 	struct db_query lost = { .sql = "SELECT DISTINCT item FROM chain c WHERE c.session = '' AND c.kind = 'session' "
 					"AND NOT EXISTS (SELECT 1 FROM chain_heads h WHERE h.session = c.item)" };
@@ -228,7 +228,7 @@ static int check_sessions(struct look *l, struct fail *f)
 }
 
 /* Records without a link may be older than the chain, but never more than there were at its start. */
-static int count_unlinked(struct look *l, uint64_t older, struct fail *f)
+static int count_unlinked(struct verification *l, uint64_t older, struct fail *f)
 {
 	struct db_query executions = {
 		.sql = "SELECT COUNT(*) FROM executions e WHERE NOT EXISTS (SELECT 1 FROM chain c WHERE c.session = e.session "
@@ -254,7 +254,7 @@ static void note_stranger(void *ctx, const struct db_value *v, size_t n UNUSED)
 }
 
 /* Triggers, rules and the like that Husk did not create may change, hide or swallow its records. */
-static int check_schema(struct look *l, struct fail *f)
+static int check_schema(struct verification *l, struct fail *f)
 {
 	struct db_query q = { .sql = l->db->ops->strangers };
 	return exec(l, &q, note_stranger, f);
@@ -284,7 +284,7 @@ static int older_records(struct db *db, uint64_t *ret, struct fail *f)
 int chain_verify(struct db *db, struct key *key, const char *session, struct log_verdict *ret, struct fail *f)
 {
 	AUTO(verdict_release) struct log_verdict verdict = { 0 };
-	struct look l = { .db = db, .key = key, .session = session, .verdict = &verdict };
+	struct verification l = { .db = db, .key = key, .session = session, .verdict = &verdict };
 	bool of_store = streq(session, STORE_CHAIN);
 	const struct table *tables = of_store ? store_tables : session_tables;
 	size_t n = of_store ? ARRAY_LEN(store_tables) : ARRAY_LEN(session_tables);

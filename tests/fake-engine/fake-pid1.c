@@ -219,7 +219,7 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 				       "{\"mark\":%u,\"state\":\"running\",\"duration_ms\":1,\"beside\":false}",
 				       ++call->marks);
 		break;
-	case FRAME_LOOK:
+	case FRAME_STATUS:
 		fake_send_text(s, FRAME_INFO, frame->header.call,
 			       "{\"kernel\":\"idle\",\"memory\":5,\"memory_limit\":9,\"fresh\":true,\"more\":2,"
 			       "\"disks\":[{\"path\":\"/tmp\",\"used\":1,\"size\":2}],"

@@ -425,23 +425,23 @@ static void finish_info(struct op *op)
 	struct run_info run = { .number = 3, .kind = RUN_TERMINAL, .state = "running", .age_ms = 1234 };
 	struct variable variable = { (char *)"df", (char *)"pandas.DataFrame", (char *)"10 x 2", 160 };
 	bool mute = streq(op->session_id, "mute");
-	struct look look = { .answered = true,
-			     .memory = 1000,
-			     .memory_limit = 2000,
-			     .disks[0] = { (char *)"/workspace", 10, 20 },
-			     .n_disks = 1,
-			     .has_variables = true,
-			     .fresh = !streq(op->session_id, "busy"),
-			     .variables = &variable,
-			     .n_variables = 1,
-			     .more = 7 };
+	struct session_status status = { .answered = true,
+					 .memory = 1000,
+					 .memory_limit = 2000,
+					 .disks[0] = { (char *)"/workspace", 10, 20 },
+					 .n_disks = 1,
+					 .has_variables = true,
+					 .fresh = !streq(op->session_id, "busy"),
+					 .variables = &variable,
+					 .n_variables = 1,
+					 .more = 7 };
 	struct session_details details = {
 		.session = { .id = op->session_id, .runtime = "python", .status = "running", .idle_seconds = 5 },
 		.left_seconds = mute ? UINT64_MAX : 100,
 		.idle_left_seconds = op->info.keep_alive ? 60 : 55,
 		.runs = &run,
 		.n_runs = mute ? 0 : 1,
-		.look = mute ? &(struct look){ 0 } : &look,
+		.status = mute ? &(struct session_status){ 0 } : &status,
 	};
 	op->info.on_done(op->info.ctx, &details, NULL);
 }

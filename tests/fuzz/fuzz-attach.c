@@ -106,13 +106,13 @@ static void check_details(const json_t *json)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) struct run_info *runs = NULL;
-	AUTO(look_release) struct look look = { 0 };
+	AUTO(session_status_release) struct session_status status = { 0 };
 	struct session_details d;
-	if (session_details_decode(json, &d, &runs, &look, &f) < 0) {
+	if (session_details_decode(json, &d, &runs, &status, &f) < 0) {
 		CHECK(f.message);
 		return;
 	}
-	CHECK(d.session.id && d.session.runtime && d.session.status && d.look->n_disks <= LOOK_DISKS_MAX);
+	CHECK(d.session.id && d.session.runtime && d.session.status && d.status->n_disks <= STATUS_DISKS_MAX);
 	check_sendable(session_details_encode(&d));
 }
 

@@ -455,7 +455,7 @@ def files():
     }
 
 
-def looks():
+def statuses():
     full = {"session": "s", "kernel": "busy", "lease_seconds": 300, "memory": 25165824, "memory_limit": 2147483648, "ptys": 2, "landlock": 7,
             "disks": [{"path": "/workspace", "used": 1, "size": 2}], "fresh": True, "more": 3,
             "variables": [{"name": "a", "type": "numpy.ndarray", "shape": "2 x 3", "bytes": 48}]}
@@ -674,7 +674,7 @@ TARGETS = {
     "jupyter": jupyter,
     "lines": lines,
     "link": links,
-    "look": looks,
+    "status": statuses,
     "outline": outlines,
     "probe": probes,
     "rpc": lambda: MALFORMED | GOOD,

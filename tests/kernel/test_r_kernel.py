@@ -691,7 +691,7 @@ file.copy("~/.Rprofile", "/workspace/.Rprofile")
 """)
     assert own.finish(own.begin("40 + 2", restart=True)).text == "[1] 42"
     own.run("x <- 1; f <- function(x) x + 1; for (i in 1:5) f(i)")
-    assert own.client.look()["variables"] and own.help("x")
+    assert own.client.status()["variables"] and own.help("x")
     assert own.run('file.exists("/workspace/ran")').text == "[1] FALSE"
     assert own.run('library(rlang); readLines("/workspace/ran")').text == '[1] "rlang"', "a cell that asks for it gets it"
     assert own.run('unname(Sys.getenv(c("R_LIBS_USER", "HUSK_LATE_R_LIBS_USER")))').text.split()[1:] == ['"~/R/library:/opt/husk/deps"', '""']

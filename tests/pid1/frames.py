@@ -11,7 +11,7 @@ import time
 HELLO, PING, PONG, EXECUTE, TERMINAL, INTERRUPT, ACK, STOP = range(1, 9)
 IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
 OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, PROMPT, FILE_ITSELF = range(16, 32)
-TAKE, LOOK, INPUT = 50, 51, 52
+TAKE, STATUS, INPUT = 50, 51, 52
 CONSOLE, CONSOLE_SIZE, CONSOLE_DATA, CONSOLE_ERR, CONSOLE_SIGNAL = 60, 61, 62, 63, 64
 QUERY, ANSWER = 70, 71
 RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, FILE_ITSELF, CONSOLE_DATA, CONSOLE_ERR}
@@ -180,8 +180,8 @@ class Client:
     def ask(self, *question, **more):
         return self.answer(self.query(*question, **more))
 
-    def look(self):
-        self.send(LOOK, 1)
+    def status(self):
+        self.send(STATUS, 1)
         return self.expect(lambda f: f.type == INFO).payload
 
     def execute(self, code, **more):

@@ -436,16 +436,16 @@ static void an_invalid_request_is_rejected(void **state)
 static void details_survive_encoding(void **state)
 {
 	struct variable x = { TEXT("x"), TEXT("DataFrame"), TEXT("(3, 2)"), 1000 };
-	struct look look = { .answered = true,
-			     .busy = true,
-			     .memory = 5,
-			     .memory_limit = 6,
-			     .disks = { { TEXT("/workspace"), 1, 2 } },
-			     .n_disks = 1,
-			     .has_variables = true,
-			     .variables = &x,
-			     .n_variables = 1,
-			     .more = 4 };
+	struct session_status status = { .answered = true,
+					 .busy = true,
+					 .memory = 5,
+					 .memory_limit = 6,
+					 .disks = { { TEXT("/workspace"), 1, 2 } },
+					 .n_disks = 1,
+					 .has_variables = true,
+					 .variables = &x,
+					 .n_variables = 1,
+					 .more = 4 };
 	struct run_info run = { .number = 3, .kind = RUN_TERMINAL, .state = "running", .age_ms = 100 };
 	struct session_details d = { .session = { .id = "s",
 						  .runtime = "r",
@@ -456,18 +456,18 @@ static void details_survive_encoding(void **state)
 				     .idle_left_seconds = 0,
 				     .runs = &run,
 				     .n_runs = 1,
-				     .look = &look };
+				     .status = &status };
 	AUTO(freep) struct run_info *runs = NULL;
-	AUTO(look_release) struct look got_look = { 0 };
+	AUTO(session_status_release) struct session_status got_status = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	struct session_details got;
 	json_auto_t *json = session_details_encode(&d);
-	assert_int_equal(session_details_decode(json, &got, &runs, &got_look, &f), 0);
+	assert_int_equal(session_details_decode(json, &got, &runs, &got_status, &f), 0);
 	json_auto_t *again = session_details_encode(&got);
 	assert_true(json_equal(json, again));
 	assert_true(got.left_seconds == UINT64_MAX && got.idle_left_seconds == 0);
 	assert_int_equal(got.runs[0].kind, RUN_TERMINAL);
-	assert_string_equal(got.look->variables[0].shape, "(3, 2)");
+	assert_string_equal(got.status->variables[0].shape, "(3, 2)");
 	assert_int_equal(got.session.limits.pids, 512);
 }
 

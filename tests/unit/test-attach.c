@@ -408,7 +408,7 @@ static void on_info(void *ctx, const struct session_details *d, const struct fai
 		return;
 	}
 	g->id = xstrdup(d->session.id);
-	g->n = d->look->n_variables;
+	g->n = d->status->n_variables;
 	g->text = xstrdup(d->session.runtime);
 }
 

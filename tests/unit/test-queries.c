@@ -1,5 +1,5 @@
-/* Questions and looks on the fake engine: who waits for one is told when its session ends, and one that was stopped stands in nobody's
- * way. */
+/* Queries and requests for a status on the fake engine: each waiter is answered when its session ends, and one that was stopped does
+ * not block the next. */
 #include "base/alloc.h"
 #include "kernels/protocol.h"
 #include "manager/manager.h"
@@ -14,7 +14,7 @@ static struct manager *manager;
 static struct conversation *conversation;
 static struct fake_script script;
 static char *session;
-static unsigned looks;
+static unsigned statuses;
 static uint32_t number; /* of the last question */
 
 struct got {
@@ -22,15 +22,15 @@ struct got {
 	struct fail fail;
 };
 
-static struct got asked, looked, other;
+static struct got asked, informed, other;
 
-/* A look is not answered. */
+/* A STATUS is not answered. */
 static void on_frame(void *ctx, struct engine_stream *s, const struct frame *frame)
 {
 	if (frame->header.type == FRAME_QUERY)
 		number = frame->header.call;
-	if (frame->header.type == FRAME_LOOK)
-		looks++;
+	if (frame->header.type == FRAME_STATUS)
+		statuses++;
 	else
 		fake_pid1_script.on_frame(ctx, s, frame);
 }
@@ -55,7 +55,7 @@ static int setup(void **state)
 	script = fake_pid1_script;
 	script.on_frame = on_frame;
 	fake_play(fake, &script);
-	looks = number = 0;
+	statuses = number = 0;
 	manager = manager_new(b.loop, &b.config);
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
 	struct create_request request = { .runtime = runtime_find("python"), .on_done = on_created };
@@ -74,7 +74,7 @@ static int teardown(void **state)
 {
 	manager_free(manager);
 	forget(&asked);
-	forget(&looked);
+	forget(&informed);
 	forget(&other);
 	free(take_ptr(session));
 	manager_bench_end(&b, fake);
@@ -115,16 +115,16 @@ static struct op *ask(struct got *g, const char *code)
 	return op;
 }
 
-/* A question that PID 1 has, one behind it, and a look. */
+/* A query that PID 1 has, one behind it, and a request for a status. */
 static void wait_for_all(void)
 {
 	ask(&asked, "");
 	ask(&asked, "");
 	assert_non_null(manager_info(
-		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &looked },
-		&looked.fail));
-	FAKE_UNTIL(fake, looks == 1 && fake_only(fake)->pid1->queries == 1);
-	assert_int_equal(asked.done + looked.done, 0);
+		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &informed },
+		&informed.fail));
+	FAKE_UNTIL(fake, statuses == 1 && fake_only(fake)->pid1->queries == 1);
+	assert_int_equal(asked.done + informed.done, 0);
 }
 
 static void stop(void)
@@ -141,18 +141,18 @@ static void a_stop_answers_waiting_queries(void **state)
 	stop();
 	assert_int_equal(asked.done, 2);
 	assert_int_equal(asked.fail.cause, CAUSE_STOPPED);
-	assert_int_equal(looked.done, 1);
-	assert_int_equal(looked.fail.kind, FAIL_NOT_FOUND);
+	assert_int_equal(informed.done, 1);
+	assert_int_equal(informed.fail.kind, FAIL_NOT_FOUND);
 }
 
 static void a_death_answers_waiting_queries(void **state)
 {
 	wait_for_all();
 	fake_die(fake_only(fake), 3, /* oom= */ false);
-	FAKE_UNTIL(fake, asked.done == 2 && looked.done == 1);
+	FAKE_UNTIL(fake, asked.done == 2 && informed.done == 1);
 	assert_int_equal(asked.fail.kind, FAIL_DIED);
-	assert_int_equal(looked.fail.kind, FAIL_DIED);
-	assert_string_equal(asked.fail.message, looked.fail.message);
+	assert_int_equal(informed.fail.kind, FAIL_DIED);
+	assert_string_equal(asked.fail.message, informed.fail.message);
 }
 
 static void the_next_query_waits_for_the_end_of_a_cancelled_one(void **state)
@@ -161,11 +161,11 @@ static void the_next_query_waits_for_the_end_of_a_cancelled_one(void **state)
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 1);
 	op_cancel(op);
 	ask(&asked, ANSWER);
-	/* Whatever was sent before the look has arrived with it. */
+	/* Frames that were sent before the STATUS have arrived with it. */
 	assert_non_null(manager_info(
-		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &looked },
-		&looked.fail));
-	FAKE_UNTIL(fake, looks == 1);
+		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &informed },
+		&informed.fail));
+	FAKE_UNTIL(fake, statuses == 1);
 	assert_int_equal(fake_only(fake)->pid1->queries, 1);
 	fake_send(fake_stream(fake_only(fake)), FRAME_ANSWER, number, ANSWER, strlen(ANSWER));
 	FAKE_UNTIL(fake, asked.done);

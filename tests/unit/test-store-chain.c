@@ -8,7 +8,7 @@
 
 static struct bench b;
 static struct answer a;
-static struct log_verdict seen; /* the numbers of the last look */
+static struct log_verdict seen; /* of the last verify() */
 static char *found;		/* and what it found: "session: fault record item\n" for each */
 static char *receipt;
 
@@ -27,9 +27,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* --- looking ----------------------------------------------------------------------------------------------------- */
+/* --- verifying --------------------------------------------------------------------------------------------------- */
 
-struct look {
+struct verification {
 	const char *session;
 	struct buf out;
 	struct strv names;
@@ -44,7 +44,7 @@ static void assert_no_failure(const struct fail *f)
 
 static void on_verdict(void *ctx, const struct log_verdict *v, const struct fail *f)
 {
-	struct look *l = ctx;
+	struct verification *l = ctx;
 	assert_no_failure(f);
 	for (size_t i = 0; i < v->n; i++)
 		buf_printf(&l->out, "%s: %s %s %s\n", l->session, log_fault_name(v->v[i].fault), v->v[i].record,
@@ -57,7 +57,7 @@ static void on_verdict(void *ctx, const struct log_verdict *v, const struct fail
 
 static void on_names(void *ctx, char *const *names, size_t n, const struct fail *f)
 {
-	struct look *l = ctx;
+	struct verification *l = ctx;
 	assert_no_failure(f);
 	for (size_t i = 0; i < n; i++)
 		strv_add(&l->names, names[i]);
@@ -65,9 +65,9 @@ static void on_names(void *ctx, char *const *names, size_t n, const struct fail 
 }
 
 /* What is found in the whole store. */
-static const char *look(void)
+static const char *verify(void)
 {
-	struct look l = { 0 };
+	struct verification l = { 0 };
 	seen = (struct log_verdict){ 0 };
 	store_chains(b.store, on_names, &l);
 	loop_run(b.loop);
@@ -84,7 +84,7 @@ static const char *look(void)
 
 static void assert_found(const char *what)
 {
-	if (!strstr(look(), what))
+	if (!strstr(verify(), what))
 		fail_msg("'%s' is not in: %s", what, found);
 }
 
@@ -165,16 +165,16 @@ static void write_log(void)
 
 static void an_untouched_log_verifies(void **state)
 {
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	write_log();
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	assert_int_equal(seen.records, 9);
 	assert_int_equal(seen.uncovered + seen.pruned, 0);
 	bench_restart(&b);
 	execution("s1", 4, 0);
 	export("s3", "e3");
 	put_receipt("again");
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	assert_int_equal(seen.records, 11);
 	assert_string_equal(get_receipt("b"), "again");
 	assert_null(get_receipt("another boot"));
@@ -256,7 +256,7 @@ static void for_all_tables(const char *format)
 /* Without the gap that the test's own number leaves. */
 static bool covered_up(void)
 {
-	AUTO(freep) char *lines = xstrdup(look());
+	AUTO(freep) char *lines = xstrdup(verify());
 	char *rest = lines;
 	for (const char *line; (line = strsep(&rest, "\n"));)
 		if (*line && !strstr(line, ": gap "))
@@ -272,7 +272,7 @@ static void every_change_of_the_log_is_found(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(acts); i++) {
 		for_all_tables(RESTORE);
 		bench_sql(&b, acts[i].sql);
-		look();
+		verify();
 		if (!strstr(found, acts[i].finding))
 			fail_msg("%s: '%s' is not in: %s", acts[i].sql, acts[i].finding, found);
 		/* What is written now goes on, and covers nothing up. */
@@ -370,7 +370,7 @@ static void numbers_of_a_killed_server_are_not_a_gap(void **state)
 	assert_string_equal(a.executions[3].ending, "error");
 	assert_string_equal(a.executions[4].tool, TOOL_UNKNOWN);
 	assert_string_equal(a.executions[4].ending, "unrecorded");
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	unrecorded("s1", UINT32_MAX / 2);
 	execution("s1", UINT32_MAX / 2 + 1, 1);
 	do
@@ -494,7 +494,7 @@ static void cells_are_deleted_with_their_record(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
 		store_cell_put(b.store, &pieces[i]);
 	assert_cells("s1", "1 ran 1 + 1\n1 left b\n1 left a\n1 left a\n2 ran late\n");
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	assert_int_equal(prune(101), 3);
 	assert_cells("s1", "");
 	assert_cells("s2", "1 ran other\n");
@@ -543,7 +543,7 @@ static void a_deleted_export_stays_in_the_log(void **state)
 	export("s1", "deleted");
 	ask_export_delete(&b, &a, &(struct export_record){ .id = "deleted", .session = "s1", .hash = "abc" }, NULL);
 	assert_int_equal(a.fail.kind, FAIL_NONE);
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	assert_int_equal(seen.records, 10);
 }
 
@@ -555,7 +555,7 @@ static void pruned_records_leave_a_tombstone(void **state)
 	assert_int_equal(prune(100), 0);
 	assert_int_equal(prune(101), 3);
 	assert_int_equal(prune(101), 0);
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	assert_int_equal(seen.records, 6);
 	assert_int_equal(seen.pruned, 3);
 	ask_executions(&b, &a, "s1", 10);
@@ -563,7 +563,7 @@ static void pruned_records_leave_a_tombstone(void **state)
 	execution("s1", 4, 0);
 	ask_executions(&b, &a, "s1", 10);
 	assert_int_equal(prune(1000), 4);
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	assert_int_equal(seen.pruned, 7);
 	assert_int_equal(seen.records, 3);
 	bench_sql(&b, "UPDATE chain_tombstones SET pruned = 9 WHERE session = 's1'");
@@ -599,7 +599,7 @@ static void records_from_before_the_chain_are_counted(void **state)
 	execution("s1", 4, 0);
 	ask_executions(&b, &a, "s1", 10);
 	assert_int_equal(a.n, 4);
-	assert_string_equal(look(), "");
+	assert_string_equal(verify(), "");
 	assert_int_equal(seen.uncovered, 8);
 	assert_int_equal(seen.records, 1);
 	bench_sql(&b, NEW_EXECUTION "('s1', 9, 'execute_code', 1, 2, 0, 0)");

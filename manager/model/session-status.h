@@ -1,10 +1,10 @@
 /* The inner state of a session, as its PID 1 reports it: bounded, clean UTF-8. */
-#ifndef HUSK_MANAGER_MODEL_LOOK_H
-#define HUSK_MANAGER_MODEL_LOOK_H
+#ifndef HUSK_MANAGER_MODEL_SESSION_STATUS_H
+#define HUSK_MANAGER_MODEL_SESSION_STATUS_H
 
 #include "base/defs.h"
 
-#define LOOK_DISKS_MAX 4
+#define STATUS_DISKS_MAX 4
 
 struct variable {
 	char *name, *type;
@@ -12,7 +12,7 @@ struct variable {
 	uint64_t bytes; /* 0 = not known */
 };
 
-struct look {
+struct session_status {
 	bool answered;		       /* else nothing below is known */
 	bool busy;		       /* a cell runs */
 	uint64_t memory, memory_limit; /* 0 = not known */
@@ -21,7 +21,7 @@ struct look {
 	struct disk {
 		char *path;
 		uint64_t used, size;
-	} disks[LOOK_DISKS_MAX];
+	} disks[STATUS_DISKS_MAX];
 	size_t n_disks;
 	bool has_variables;	    /* the interpreter has told them */
 	bool fresh;		    /* and no cell has run since */
@@ -30,6 +30,6 @@ struct look {
 	uint64_t more; /* how many are not listed */
 };
 
-void look_release(struct look *l);
+void session_status_release(struct session_status *s);
 
 #endif

@@ -1,4 +1,4 @@
-"""How a session stands, as PID 1 tells it; what is known of variables when their kernel ends."""
+"""The status of a session, as PID 1 reports it, and which variables it names when their kernel ends."""
 
 import json
 
@@ -12,39 +12,39 @@ X = {"name": "x", "type": "int", "shape": "2 x 3", "bytes": 5}
 
 def test_a_look_reports_variables_memory_and_disks(client):
     client.execute("x = 1")
-    info = client.look()
+    info = client.status()
     assert (info["kernel"], info["variables"], info["more"], info["fresh"]) == ("ready", [X], 0, True)
     assert info["memory"] > 0 and info["memory_limit"] > 0 and info["landlock"] >= 0
     assert {disk["path"] for disk in info["disks"]} >= {"/workspace", "/tmp"}
     assert all(0 <= disk["used"] <= disk["size"] for disk in info["disks"])
     client.execute("y = 'new'")
-    assert [v["name"] for v in client.look()["variables"]] == ["x", "y"]
+    assert [v["name"] for v in client.status()["variables"]] == ["x", "y"]
 
 
 def test_a_busy_kernel_gets_no_look(client):
     client.execute("x = 1")
-    client.look()
+    client.status()
     number = client.start(frames.EXECUTE, "y = 1\nprint('on', flush=True)\ntime.sleep(1000)")
     client.expect(lambda f: f.call == number and f.type == frames.OUT)
-    info = client.look()
+    info = client.status()
     assert (info["kernel"], info["variables"], info["fresh"]) == ("busy", [X], False)
     client.send(frames.INTERRUPT, number)
     client.finish(number)
-    assert client.look()["fresh"] is True
+    assert client.status()["fresh"] is True
 
 
 def test_a_kernel_that_does_not_answer_delays_no_other(client):
     client.execute("look = lambda: time.sleep(1000)")
-    assert "variables" not in client.look()
+    assert "variables" not in client.status()
 
 
 def test_a_hostile_list_is_bounded(client):
     client.execute("bad = [5, {}, {'name': 5, 'type': 'a'}, {'name': 'n'}, {'name': 'x' * 100000, 'type': 'a'}, {'name': 'a', 'type': 'b', 'bytes': -1, 'shape': [], 'more': 1}]\n"
                    "look = lambda: {'variables': bad, 'more': -5}")
-    info = client.look()
+    info = client.status()
     assert info["variables"] == [{"name": "a", "type": "b"}] and info["more"] == 5
     client.execute("many = [{'name': '\\1' * 120, 'type': '\\1' * 120} for i in range(1000)]\nlook = lambda: {'variables': many, 'more': 7}")
-    info = client.look()
+    info = client.status()
     assert len(json.dumps(info)) < 65536 and len(info["variables"]) + info["more"] == 1007
     assert len(info["variables"][0]["name"]) == 100
 
@@ -57,7 +57,7 @@ def test_unrequested_variables_end_the_kernel(client, sent):
 
 def test_an_unexpected_end_names_the_lost_variables(client):
     client.execute("x = 1")
-    client.look()
+    client.status()
     reply = client.execute("y = 1\nos._exit(3)")
     assert reply.end["lost"] == [{"name": "x", "type": "int"}], "what was known: y came too late"
     assert "lost" not in client.execute("1").end, "told once"
@@ -71,7 +71,7 @@ def test_lost_variables_are_known_without_a_look(client):
 def test_a_death_between_two_cells_is_reported_with_the_next(client):
     client.execute("x = 1\nimport threading\ndef end():\n    while not os.path.exists('/workspace/go'): time.sleep(0.01)\n    os._exit(3)\n"
                    "threading.Thread(target=end).start()")
-    names = {v["name"] for v in client.look()["variables"]}
+    names = {v["name"] for v in client.status()["variables"]}
     client.terminal("touch /workspace/go")
     client.event("kernel_died")
     reply = client.execute("print('x' in globals())")
