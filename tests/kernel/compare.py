@@ -3,8 +3,8 @@
 
     tests/kernel/compare.py [REVISION]          default: origin/main
 
-Both run in the packages image and take turns, so that other load on the machine hits them alike: trust `min` and the ratio, and on a
-busy machine the second table, the kernel's own time on a CPU.
+Both run in the packages image and take turns, so that other load on the machine affects both. Trust `min` and the
+ratio. On a busy machine trust the second table, the kernel's CPU time.
 """
 
 import argparse
@@ -27,18 +27,18 @@ CELLS = {
     "ten lines": "t = 0\nfor i in range(3):\n    t += i\ns = str(t)\nd = {'a': t}\nl = [t]\nq = t + 1\nr = q * 2\nu = (q, r)\nu",
     "500 KB picture": "display({'image/png': picture}, raw=True)",
 }
-# A picture as such, so that it is sent as it is: a PNG header and 500 KB of noise.
+# A picture that is sent unchanged: a PNG header and 500 KB of noise.
 SET_UP = "import os, struct\npicture = b'\\x89PNG\\r\\n\\x1a\\n' + struct.pack('>I4sII', 13, b'IHDR', 640, 480) + os.urandom(500_000)"
 ROUNDS, STARTS = 300, 15
 
 
 def on_cpu(kernel):
-    """Milliseconds that the kernel has had a CPU so far."""
+    """CPU time of the kernel so far, in milliseconds."""
     return sum(int(path.read_text().split()[0]) for path in pathlib.Path(f"/proc/{kernel.process.pid}/task").glob("*/schedstat")) / 1e6
 
 
 def start_kernel(tree):
-    """A kernel of a tree, by way of that tree's own harness: the link may have changed."""
+    """A kernel of a tree, started by that tree's own harness, since the link may have changed."""
     spec = importlib.util.spec_from_file_location("link_harness", tree / "tests/kernel/link_harness.py")
     harness = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(harness)

@@ -34,7 +34,7 @@ def _shared():
 
 @pytest.fixture
 def kernel(start, workspace, _shared):
-    """A kernel in which other tests have run; a test that failed in mid-cell does not pass its kernel on."""
+    """A kernel in which other tests have run. After a failed test the next one gets a new kernel."""
     if not _shared or not _shared[-1].idle:
         _shared.append(start(workspace))
     return _shared[-1]

@@ -1,6 +1,7 @@
-"""A container of a runtime's image and a stream to its PID 1: what a session is made of, without the server.
+"""A container of a runtime's image and a stream to its PID 1: a session without the server.
 
-For runtimes whose interpreter is not on the host. The image is the one that build/images.json names; HUSK_IMAGE_<NAME> overrides.
+For runtimes whose interpreter is not on the host. The image is the one that build/images.json names;
+HUSK_IMAGE_<NAME> overrides.
 """
 
 import json
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import uuid
 
-# By which tests/run finds what a run left behind.
+# tests/run finds containers that were left behind by this label.
 LABEL = f"husk.test={os.environ.get('HUSK_TEST_RUN', '')}"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "pid1"))
@@ -26,7 +27,7 @@ def images():
 
 class Container:
     def __init__(self, runtime, *options):
-        """`options` are the engine's."""
+        """`options` are for the engine."""
         self.name = f"husk-test-{runtime}-{uuid.uuid4().hex[:12]}"
         command = ["docker", "run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", LABEL, "--network", "none",
                    "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true",
@@ -42,7 +43,7 @@ class Container:
         self.client.ready()
 
     def inside(self, *command):
-        """As root's `docker exec`, beside the session."""
+        """Runs a command as root with `docker exec`, beside the session."""
         return subprocess.run(["docker", "exec", self.name, *command], check=True, capture_output=True, text=True).stdout
 
     def close(self):

@@ -1,8 +1,9 @@
 """Plays PID 1 for one language kernel: listens, starts it, runs cells, keeps output and events in order.
 
-Knows the kernel link (docs/protocol.md, section 2) and no language: the command, the kind of link and the interrupt
-come from a runtime.json. HUSK_TEST_KERNEL replaces the whole command; HUSK_TEST_<NAME> (HUSK_TEST_PYTHON, …) only
-the interpreter, and the kernel is then taken from the source tree instead of /opt/husk/kernel.
+Knows the kernel link (docs/protocol.md, section 2) but no language: the command, the kind of link and the
+interrupt come from a runtime.json. HUSK_TEST_KERNEL replaces the whole command. HUSK_TEST_<NAME>
+(HUSK_TEST_PYTHON, …) replaces only the interpreter, and the kernel is then taken from the source tree instead of
+/opt/husk/kernel.
 """
 
 import base64
@@ -20,8 +21,8 @@ import time
 from pathlib import Path
 
 MESSAGE_MAX = 12 << 20
-DEFAULT_SECONDS = 60  # generous: a shared machine is slow at times
-REPEAT_SECONDS = 0.3  # PID 1 repeats an interrupt too: shells and libraries swallow some
+DEFAULT_SECONDS = 60  # generous, because a shared machine is slow at times
+REPEAT_SECONDS = 0.3  # PID 1 repeats interrupts too, since shells and libraries swallow some
 
 
 class KernelError(AssertionError):
@@ -88,7 +89,7 @@ def command_of(runtime):
 
 
 class Asked:
-    """What questions come to, for whoever can `ask`."""
+    """Queries and their answers, for classes with `ask`."""
 
     def complete(self, code, cursor=None):
         """The code with each of the matches in its place."""
@@ -109,7 +110,7 @@ class Asked:
 
 class Kernel(Asked):
     def __init__(self, runtime, cwd, env=(), first=None):
-        """`first`: a cell that waits in the link when the kernel starts; finish() gives its outcome."""
+        """`first` is a cell that waits in the link when the kernel starts; finish() returns its outcome."""
         manifest = json.loads(Path(runtime).read_text())
         self._signal = getattr(signal, manifest.get("interrupt", "SIGINT"))
         self._buffer = bytearray()
@@ -152,7 +153,7 @@ class Kernel(Asked):
     _hello = None
     _asked = 0
     _answer = None
-    question = None  # what the cell asks now
+    question = None  # the cell's current prompt
     _done = True
     _repeat_at = None  # when the next interrupt is due
 
@@ -163,20 +164,22 @@ class Kernel(Asked):
 
     @staticmethod
     def _late(env, manifest):
-        """As PID 1 does it: these variables have another name until the kernel is loaded."""
+        """Like PID 1: these variables have another name until the kernel is loaded."""
         names = manifest.get("late_env", [])
         return {f"HUSK_LATE_{name}" if name in names else name: value for name, value in env.items()}
 
     @staticmethod
     def _environment(runtime, manifest):
-        """What the manifest says, with the paths of the source tree where that is what runs."""
+        """The manifest's values, with paths of the source tree if the kernel runs from there."""
         folder = str(Path(runtime).resolve().parent)
         at_home = Path(manifest["kernel"][-1]).exists()
         return {name: value if at_home else value.replace("/opt/husk/kernel", folder) for name, value in manifest.get("env", {}).items()}
 
     @staticmethod
     def _offer(link):
-        """What PID 1 offers: a listener or our end of a pair, the environment, what is inherited, the token if there is one."""
+        """PID 1's side of the start: a listener or our end of a pair, the environment, inherited descriptors, and the
+        token if there is one.
+        """
         if not link.startswith("tcp"):
             ours, theirs = socket.socketpair()
             fd = theirs.detach()
@@ -207,26 +210,26 @@ class Kernel(Asked):
         self._link.sendall(len(body).to_bytes(4, "big") + body)
 
     def wait_output(self, text, seconds=DEFAULT_SECONDS):
-        """Until the cell, or whatever it left running, has written this."""
+        """Waits until the cell, or a process that it left running, has written this."""
         self._wait(lambda: text in self.outcome.stdout or text in self.outcome.stderr, seconds)
 
     def interrupt(self):
-        """Of the running cell: repeated until that is done."""
+        """Interrupts the running cell, repeatedly until the cell has ended."""
         os.killpg(self.process.pid, self._signal)
         self._repeat_at = time.monotonic() + REPEAT_SECONDS if not self._done else None
 
     def asked(self, seconds=DEFAULT_SECONDS):
-        """The prompt of what the cell asks, once it does."""
+        """Waits for a prompt of the cell and returns it."""
         return self._wait(lambda: self._done or self.question, seconds) and self.question["prompt"]
 
     def answer(self, text):
-        """Answers what was asked."""
+        """Answers the prompt."""
         body = json.dumps({"op": "input", "id": self._call, "question": self.question["question"], "text": text}).encode()
         self.question = None
         self._link.sendall(len(body).to_bytes(4, "big") + body)
 
     def run_answered(self, code, *answers, **more):
-        """A cell that asks, and what it asked."""
+        """Runs a cell with prompts, answers them, and returns the outcome and the prompts."""
         self.begin(code, interactive=True, **more)
         prompts = []
         for text in answers:
@@ -235,7 +238,7 @@ class Kernel(Asked):
         return self.finish(), prompts
 
     def ask(self, kind, code, cursor=None, leave=False, **more):
-        """A question between two cells, at the end of the code. `leave`: it is to be left once it has written `go`."""
+        """A query between two cells, at the end of the code. With `leave` it is abandoned once it has written `go`."""
         self._asked += 1
         self._answer = None
         message = {"op": kind, "id": self._asked, "code": code, "cursor": len(code) if cursor is None else cursor, **more}
@@ -252,7 +255,7 @@ class Kernel(Asked):
         return self.outcome
 
     def run_interrupted(self, code, seconds=DEFAULT_SECONDS, **more):
-        """Run a cell that prints `go` when it is ready to be interrupted."""
+        """Runs a cell that prints `go` when it is ready to be interrupted."""
         self.begin(code, **more)
         self.wait_output("go")
         self.interrupt()
@@ -289,7 +292,7 @@ class Kernel(Asked):
             if not [key for key in self._selector.get_map().values() if key.data != "listener"]:
                 raise KernelError(f"the kernel is gone (status {self.process.wait(5)}); so far: {self.outcome}")
             events = self._selector.select((self._repeat_at or end) - time.monotonic())
-            if self._repeat_at and time.monotonic() >= self._repeat_at:  # also of a cell that floods us
+            if self._repeat_at and time.monotonic() >= self._repeat_at:  # also for a cell that floods us
                 self.interrupt()
             if time.monotonic() > end:
                 raise KernelError(f"not within {seconds} s; so far: {self.outcome}")
@@ -306,7 +309,7 @@ class Kernel(Asked):
         return condition()
 
     def _drain(self, name):
-        """What the pipe holds at this moment."""
+        """Returns the bytes that are in the pipe now."""
         pipe = getattr(self.process, name)
         while pipe.fileno() in self._selector.get_map():
             try:
@@ -323,7 +326,7 @@ class Kernel(Asked):
             data = self._link.recv(1 << 20)
         except ConnectionResetError:
             data = b""
-        # Output first: what was written before a message was sent belongs before it.
+        # Output first, because text written before a message belongs before it.
         self._drain("stdout")
         self._drain("stderr")
         if not data:
@@ -372,7 +375,7 @@ def _no_constant(name):
 
 
 def check_bundle(data):
-    """What docs/protocol.md promises about every MIME bundle."""
+    """Checks the promises of docs/protocol.md about MIME bundles."""
     assert isinstance(data, dict) and data
     for mime, value in data.items():
         if mime == "application/json" or mime.endswith("+json"):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints what each kernel costs in its image: start to ready, start to first result (and its time on a CPU, which other load on the
-machine changes little), one small cell, private memory when idle.
+"""Prints the costs of each kernel in its image: time to ready, time to the first result (and its CPU time, which
+other load changes little), one small cell, and private memory when idle.
 
     tests/kernel/measure.py [RUNTIME …]
 
-Beside them stand the figures that small kernels of the kind had on a quiet machine: trust `min`, and compare ratios. Cells go by way of
-`docker exec` here, which is most of a small one's time.
+Figures of small kernels on a quiet machine are printed beside them: trust `min`, and compare ratios. Cells go
+through `docker exec` here, which is most of the time of a small cell.
 """
 
 import statistics
@@ -20,7 +20,7 @@ CELL = "1+1"  # in any language so far
 # start to first result ms, `1+1` ms, private MB
 FIGURES = {"python": (276, 0.46, 25), "node": (153, 0.17, 15), "r": (250, 0.26, 56)}
 LABELS = ("start to ready, ms", "start to first result, ms", "  of that on a CPU, ms", "small cell, ms", "private memory, MB")
-# The kernel is the only child of PID 1 but for the shell that this runs in.
+# The kernel and the shell of this command are the only children of PID 1.
 FIND_KERNEL = "for p in $(cat /proc/1/task/1/children); do [ $p = $$ ] || kernel=$p; done; "
 
 
@@ -29,7 +29,9 @@ def milliseconds(since):
 
 
 def restart(client):
-    """Kills the kernel between two cells; returns the milliseconds until the next one was ready and until it had a result."""
+    """Kills the kernel between two cells. Returns the milliseconds until the next kernel was ready and until it had a
+    result.
+    """
     killed = client.terminal(FIND_KERNEL + "kill -9 $kernel")
     assert killed.ending == "ok", killed.detail
     client.event("kernel_died")
@@ -42,8 +44,10 @@ def restart(client):
 
 
 def usage(container):
-    """Milliseconds on a CPU since its start, and the megabytes that only the kernel holds: what it shares with its like (libraries) is
-    not its cost. Read from beside the session: a command of the session may not look into the kernel."""
+    """CPU time since the start in milliseconds, and the megabytes that only the kernel holds, without libraries that
+    it shares with others. Read from outside, because a command of the session may not read the kernel's /proc
+    files.
+    """
     said = container.inside("sh", "-c", FIND_KERNEL + "cat /proc/$kernel/smaps_rollup; cat /proc/$kernel/task/*/schedstat")
     lines = [line.split() for line in said.splitlines()]
     memory = sum(int(words[1]) for words in lines if words[0] == "Private_Dirty:")
@@ -58,7 +62,7 @@ def small_cells(client):
 
 
 def measure(runtime):
-    """What LABELS says, as lists."""
+    """Lists of values for LABELS."""
     starts = []
     with Container(runtime) as container:
         for _ in range(STARTS):

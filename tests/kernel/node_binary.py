@@ -1,7 +1,7 @@
-"""The Node that the kernel's tests run: no container is needed for them.
+"""The Node that runs the kernel's tests, which need no container.
 
-HUSK_TEST_NODE names one, 22 or newer. Otherwise the pinned npm package is fetched once into BUILD by runtimes/node/fetch.sh, which
-needs npm and its registry.
+HUSK_TEST_NODE names one, 22 or newer. Otherwise runtimes/node/fetch.sh fetches the pinned npm package once into
+BUILD, which needs npm and its registry.
 """
 
 import hashlib

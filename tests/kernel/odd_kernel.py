@@ -1,7 +1,7 @@
-"""A Jupyter kernel that does to its client whatever a cell says: odd_kernel.py CONNECTION_FILE
+"""A Jupyter kernel whose cells control what it sends to its client: odd_kernel.py CONNECTION_FILE
 
-A cell is Python, run with `k` in its hands: k.publish(…), k.reply(…), k.raw(…), k.ask(…). What it does not do itself is done
-as a good kernel does: busy before the cell, an `ok` reply and idle after it. `k.mute` is what is left out then.
+A cell is Python and uses `k`: k.publish(…), k.reply(…), k.raw(…), k.ask(…). All else happens as in a good kernel:
+busy before the cell, an `ok` reply and idle after it. `k.mute` names messages to leave out.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class Kernel:
         kinds = {"shell": zmq.ROUTER, "control": zmq.ROUTER, "stdin": zmq.ROUTER, "iopub": zmq.PUB, "hb": zmq.REP}
         self.sockets = {name: self._bind(name, kind) for name, kind in kinds.items()}
         self.beats = True
-        self.one_thread = False  # while it runs a cell, its heart waits
+        self.one_thread = False  # no heartbeat while a cell runs
         self.heart = threading.Lock()
         self.session = uuid.uuid4().hex
         self.parent, self.identities = {}, []
@@ -58,7 +58,7 @@ class Kernel:
         return hmac.new(self.key, b"".join(parts), hashlib.sha256).hexdigest().encode()
 
     def raw(self, channel, parts, signature=None, identities=(), buffers=()):
-        """Any frames at all."""
+        """Sends any frames."""
         signature = self.sign(parts) if signature is None else signature
         self.sockets[channel].send_multipart([*identities, b"<IDS|MSG>", signature, *parts, *buffers])
 
@@ -89,7 +89,7 @@ class Kernel:
         self.send("shell", kind, content, identities=self.identities, **more)
 
     def ask(self, prompt="", password=False):
-        """What the client answers."""
+        """The client's answer."""
         self.send("stdin", "input_request", {"prompt": prompt, "password": password}, identities=self.identities)
         while not self.sockets["stdin"].poll(20):
             pass
@@ -144,14 +144,14 @@ class Kernel:
     on_complete_request = on_inspect_request = on_is_complete_request = on_question
 
     def on_anything(self, _):
-        """Such as an interrupt that comes again after its cell."""
+        """For example an interrupt that is repeated after its cell."""
 
     def on_shutdown_request(self, content):
         self.send("control", "shutdown_reply", content, identities=self.identities)
         sys.exit()
 
     def control(self):
-        """What came on the control channel while a cell runs: its type, or None."""
+        """The type of a message that came on the control channel during a cell, or None."""
         if not self.sockets["control"].poll(20):
             return None
         frames = self.sockets["control"].recv_multipart()

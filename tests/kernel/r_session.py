@@ -20,7 +20,7 @@ class Session(Container, Asked):
         return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds, **more)
 
     def run_answered(self, code, *answers):
-        """A cell that asks, and what it asked."""
+        """Runs a cell with prompts, answers them, and returns the outcome and the prompts."""
         number = self.begin(code, interactive=True)
         prompts = []
         for nth, text in enumerate(answers, 1):
@@ -50,7 +50,7 @@ class Session(Container, Asked):
         return self.finish(self.begin(code, seconds))
 
     def run_interrupted(self, code):
-        """A cell that prints `go` when it is ready to be interrupted."""
+        """Runs a cell that prints `go` when it is ready to be interrupted."""
         number = self.begin(code)
         go = self.client.expect(lambda f: f.call == number and f.type == frames.OUT and b"go" in f.payload)
         self.client.send(frames.INTERRUPT, number)

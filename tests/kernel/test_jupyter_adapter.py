@@ -1,4 +1,4 @@
-"""husk-jupyter between the kernel link and a kernel that does everything a kernel should not (odd_kernel.py): cells say what it does."""
+"""husk-jupyter between the kernel link and a misbehaving kernel (odd_kernel.py), which does what cells say."""
 
 import json
 import os
@@ -15,7 +15,7 @@ LOST = 70
 
 
 def start(folder, *options, **spec):
-    """A kernel behind the adapter; `options` of the adapter, `spec` more of kernel.json."""
+    """A kernel behind the adapter. `options` are for the adapter, `spec` is added to kernel.json."""
     kernelspec, runtime = folder / "spec", folder / "runtime.json"
     kernelspec.mkdir()
     (kernelspec / "kernel.json").write_text(json.dumps({
@@ -31,7 +31,7 @@ def kernel(tmp_path_factory):
 
 
 def words_of(outcome):
-    """The log in short: text as it is, messages by what they show."""
+    """The log in short form: text unchanged, messages by their content."""
     return [what.decode() if isinstance(what, bytes) else what for _, what in outcome.log]
 
 
@@ -208,7 +208,7 @@ def test_the_adapter_ends_with_the_kernel(tmp_path, code, status):
 
 @pytest.mark.parametrize("wait", ["", "; time.sleep(1); k.beats = False; time.sleep(60)"])
 def test_a_missing_heartbeat_ends_the_kernel(tmp_path, wait):
-    """Between cells, and in a cell of a kernel whose heart has beaten in cells before."""
+    """Between cells, and in a cell of a kernel that had heartbeats in earlier cells."""
     with start(tmp_path, "--heartbeat", "50") as kernel:
         with pytest.raises(KernelError):
             kernel.run(f"k.beats = {bool(wait)}{wait}")
@@ -217,7 +217,7 @@ def test_a_missing_heartbeat_ends_the_kernel(tmp_path, wait):
 
 
 def test_a_single_threaded_kernel_may_miss_heartbeats_in_a_cell(tmp_path):
-    """It answers a ping before a cell and after it, which teaches nothing of what it does in one."""
+    """The kernel answers a ping before and after a cell, which says nothing about heartbeats during one."""
     with start(tmp_path, "--heartbeat", "100") as kernel:
         kernel.run("k.one_thread = True")
         for _ in range(10):

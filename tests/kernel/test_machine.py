@@ -1,4 +1,4 @@
-"""The machine as programs of a session see it: its memory and CPUs, not the host's; and installers that give up soon."""
+"""Programs of a session see its memory and CPUs instead of the host's, and installers give up soon."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from container import Container, frames
 
 MIB = 1 << 20
-# What counts the requests for packages and refuses each, on port 8123.
+# Counts the requests for packages and refuses each, on port 8123.
 REFUSE = """
 import http.server
 class Refuse(http.server.BaseHTTPRequestHandler):

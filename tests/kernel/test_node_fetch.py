@@ -1,4 +1,4 @@
-"""fetch.sh takes nothing that is not what it was when it was chosen. The npm here is a fake: nothing is fetched."""
+"""fetch.sh accepts only the packages that were pinned. The npm here is a fake: nothing is fetched."""
 
 import os
 import subprocess

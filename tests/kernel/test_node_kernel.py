@@ -12,7 +12,7 @@ PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4
 
 
 def clean(outcome):
-    """A cell that did nothing but compute."""
+    """A cell that only computes."""
     assert [kind for kind, _ in outcome.log] in (["result"], []), outcome
     return outcome.text
 
@@ -532,7 +532,7 @@ def test_exit_cannot_be_caught_and_has_no_effect_between_cells(kernel):
     assert kernel.run("alive").text == "'alive'"
 
 
-# Environment variables of a call
+# Environment variables of a run
 
 
 def test_environment_of_one_run(kernel):

@@ -59,7 +59,7 @@ process.stdout.write('c\\n'); display({ text: `d${i}` }) }"""
 @pytest.mark.parametrize("code", ["for (let i = 0; i < 3; i++) { child_process.spawnSync('true'); display({ text: 'd' }) }; 1",
                                   "for (let i = 0; i < 20; i++) child_process.execSync('true'); 1"])
 def test_programs_in_the_first_cell(fresh_kernel, code):
-    """The watcher does not come up in the middle of it, where V8 would abort."""
+    """The watcher does not start in the middle of the cell, where V8 would abort."""
     assert fresh_kernel.run(code).text == "1"
 
 
@@ -216,7 +216,7 @@ def test_ending_a_cell_keeps_the_timers_of_others(fresh_kernel, code):
 
 
 def test_a_constructor_can_end_the_cell(fresh_kernel):
-    """A getter or a constructor runs where no call is seen."""
+    """A getter or a constructor runs without a visible call."""
     fresh_kernel.run("class Leaves { constructor() { process.exit(1) } }; n = 0; setImmediate(function turn() { n++; setImmediate(turn) }); 1")
     assert fresh_kernel.run("new Leaves").error["type"] == "ProcessExit"
     assert fresh_kernel.run("var before = n; await new Promise(r => setTimeout(r, 5)); n > before").text == "true"
@@ -224,7 +224,7 @@ def test_a_constructor_can_end_the_cell(fresh_kernel):
 
 @pytest.mark.parametrize("before", ["setImmediate(() => {})", "setImmediate(() => { throw 1 })", "setImmediate(() => clearImmediate(next))"])
 def test_a_cell_may_end_behind_another_immediate(kernel, before):
-    """Node comes back to the one that was running."""
+    """Node returns to the immediate that was running."""
     code = f"{before}; var next = setImmediate(() => {{}}); setImmediate(() => process.exit(1)); setImmediate(() => {{}}); new Promise(() => {{}})"
     assert kernel.run(code).error["type"] == "ProcessExit"
     assert kernel.run("await new Promise(r => setImmediate(r)); 1").text == "1"
@@ -237,7 +237,9 @@ def test_a_cell_may_end_in_its_last_immediate(fresh_kernel):
 
 
 def test_a_second_interrupt_does_not_undo_the_first(kernel):
-    """Both came while nothing could notice them, so there is a question about the second right behind what the first has ended."""
+    """Both interrupts came while they could not be noticed, so the second is handled right after the first has ended
+    the cell.
+    """
     kernel.run("child_process.execFileSync('mkfifo', ['full']); var full = fs.openSync('full', 'r+'), byte = Buffer.alloc(1)")
     child = "kill -INT $PPID; sleep 0.03; kill -INT $PPID; sleep 0.03; echo >full"
     for _ in range(8):
@@ -246,7 +248,7 @@ def test_a_second_interrupt_does_not_undo_the_first(kernel):
 
 
 def test_a_cell_that_ended_in_a_message_can_be_followed_by_an_interrupt(fresh_kernel):
-    """What must not be interrupted is over when it is terminated by other means."""
+    """Code that must not be interrupted has ended by the time it is terminated in another way."""
     code = "const { writeSync } = fs; fs.writeSync = () => { fs.writeSync = writeSync; process.exit(1) }; display('x')"
     assert fresh_kernel.run(code).error["type"] == "ProcessExit"
     assert fresh_kernel.run_interrupted("console.log('go'); while (true);").error["type"] == "Interrupted"
@@ -318,7 +320,7 @@ def test_a_kernel_that_was_interrupted_idles(kernel):
         kernel.run_interrupted(code)
     kernel.run("0")
     used = cpu_seconds(kernel)
-    time.sleep(1)  # what is measured is time; an event loop that spins takes all of it
+    time.sleep(1)  # the test measures CPU time; a spinning event loop uses all of it
     assert cpu_seconds(kernel) - used < 0.5
 
 
@@ -382,7 +384,7 @@ def test_errors_and_results_do_not_keep_memory(fresh_kernel):
                  "console.log(refs[refs.push(new WeakRef(new Big())) - 1].deref())"):
         fresh_kernel.run(f"(() => {{ {code} }})()")
     fresh_kernel.run("0")
-    fresh_kernel.run("throw 0")  # `_` and `_error` are the last ones
+    fresh_kernel.run("throw 0")  # `_` and `_error` hold the last ones
     fresh_kernel.run("v8.setFlagsFromString('--expose-gc'); var gc = vm.runInNewContext('gc')")
     fresh_kernel.run("await new Promise(r => setTimeout(r, 10)); gc(); 0")
     code = "await new Promise(r => setTimeout(r, 10)); gc(); refs.map(r => r.deref() === undefined)"

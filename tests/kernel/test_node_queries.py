@@ -1,4 +1,4 @@
-"""What the Node kernel answers to consoles and editors, without running anybody's code."""
+"""Queries of consoles and editors to the Node kernel, answered without running user code."""
 
 from node_binary import node  # noqa: F401
 

@@ -1,4 +1,4 @@
-"""runtimes/node/husk/variables.mjs: what the cells have declared, without running anybody's code."""
+"""runtimes/node/husk/variables.mjs lists what cells have declared without running user code."""
 
 import json
 import subprocess

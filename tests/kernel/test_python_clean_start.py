@@ -1,4 +1,4 @@
-"""A new interpreter has run nothing that the session left in its folders; the cells still import from them."""
+"""A new interpreter runs no code from the session's folders. Cells can still import from them."""
 # evidence: clean-restart
 
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 RUNTIME = "python"
 
-# Modules that exist only in one place say which place by what they print; they tell of themselves in this file.
+# A module that exists in only one place prints that place. Modules report that they were loaded in this file.
 TELL = "open({!r}, 'a').write(__name__ + '\\n')\n"
 
 
@@ -22,7 +22,7 @@ def site_of(home):
 
 
 def packages():
-    """Top-level names of what the kernel could load: the standard library and the image's packages."""
+    """Top-level names that the kernel could load: the standard library and the image's packages."""
     found = {path.stem.split(".")[0] for folder in sys.path if folder.endswith("-packages") for path in Path(folder).glob("*")}
     return sorted({*sys.stdlib_module_names, *found, "sitecustomize", "usercustomize"} - {"encodings"})
 

@@ -103,7 +103,7 @@ def test_several_displays_in_order(kernel):
 
 
 def test_prints_and_displays_keep_their_order(kernel):
-    """Also where whoever reads is slow: two pipes and a link have no order of their own."""
+    """Holds for a slow reader too, although two pipes and a link have no common order."""
     got = kernel.run("""
         import sys
         for i in range(50):

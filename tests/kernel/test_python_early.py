@@ -1,4 +1,4 @@
-"""Cells that run before IPython is loaded, and what IPython knows of them afterwards."""
+"""Cells that run before IPython is loaded, and what IPython knows about them afterwards."""
 
 import gc
 import sys
@@ -16,7 +16,7 @@ from husk_kernel.early import Early  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def collector():
-    """The kernel turns it on when all is loaded."""
+    """The kernel enables it when everything is loaded."""
     yield
     gc.enable()
 

@@ -1,4 +1,4 @@
-"""The short way through a cell: taken for plain Python, and nobody can tell. One sentence a test."""
+"""The short path through a cell: plain Python takes it and behaves the same. One sentence a test."""
 
 import pytest
 

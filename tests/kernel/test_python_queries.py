@@ -1,4 +1,4 @@
-"""What the Python kernel answers to consoles and editors. One sentence a test."""
+"""Queries of consoles and editors to the Python kernel. One sentence a test."""
 
 import time
 

@@ -1,4 +1,6 @@
-"""Parts of the Python kernel that need no kernel: the listing of variables, the environment of one call. One sentence a test."""
+"""Parts of the Python kernel that can be tested without a kernel: the listing of variables, the environment of one
+run. One sentence a test.
+"""
 
 import os
 import pathlib
@@ -97,7 +99,7 @@ def test_long_names_are_cut():
     assert len(described("")["name"]) == 1 and len(listing({"x" * 1000: 1})["variables"][0]["name"]) == 100
 
 
-# The environment of one call
+# The environment of one run
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,8 @@
-"""The R kernel in its own image, behind the real PID 1: a sentence of the promise, a test.
+"""The R kernel in its own image, behind the real PID 1. One sentence a test.
 
-R is not on the host, so these tests play the manager (frames, docs/protocol.md section 1) against a container of the image that
-build/images.json names; HUSK_IMAGE_R overrides. They run on the host: pytest tests/kernel/test_r_kernel.py.
+R is not on the host, so these tests play the manager (frames, docs/protocol.md section 1) against a container of
+the image that build/images.json names; HUSK_IMAGE_R overrides. They run on the host: pytest
+tests/kernel/test_r_kernel.py.
 """
 
 import base64
@@ -67,7 +68,7 @@ def test_print_methods_of_the_workspace_are_used(r):
     assert r.run('structure(1, class = "husky")').text == "<husky>"
 
 
-# Each block is given to R's own prompt and to a session, in a workspace of its own.
+# Each block runs at R's own prompt and in a session, each in a new workspace.
 AS_THE_PROMPT = {
     "generics": 'setGeneric("area", function(shape) standardGeneric("area"))\narea\nsetGeneric("summary")\nshowMethods("area")',
     "methods": 'setClass("Sq", representation(s = "numeric"))\nsetGeneric("side", function(x) standardGeneric("side"))\n'
@@ -424,7 +425,7 @@ def test_view_and_help_print(r):
     assert "Arithmetic Mean" in r.run("?mean").text
 
 
-# The session goes on
+# The session continues
 
 
 @pytest.mark.parametrize("code", ["q()", "quit(status = 3)", "try(q())", 'tryCatch(base::q("yes"), error = function(e) 1)'])
@@ -654,7 +655,7 @@ def test_default_packages_are_loaded_as_r_does_it(own):
 
 
 def test_unit_tests_in_r_pass():
-    """unit.R by an R at hand, else by the image's."""
+    """unit.R runs in a local R, or else in the image's."""
     script, folder = "tests/kernel/unit.R", "runtimes/r"
     if shutil.which("Rscript"):
         done = subprocess.run(["Rscript", "--vanilla", script, folder], cwd=ROOT, capture_output=True, check=False)
@@ -679,7 +680,9 @@ def test_costs_are_printed(monkeypatch, capsys):
 
 # evidence: clean-restart
 def test_a_new_interpreter_runs_no_code_of_the_sessions_library(own):
-    """Packages that R or the kernel loads by itself are the image's, whatever is called the same in ~/R/library."""
+    """Packages that R or the kernel loads by itself come from the image, even if ~/R/library has packages of the same
+    names.
+    """
     own.run("""
 for (name in c("compiler", "utils", "stats", "methods", "grDevices", "rlang")) {
   file.copy(find.package(name, lib.loc = c(.Library.site, .Library)), "~/R/library", recursive = TRUE)

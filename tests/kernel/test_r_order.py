@@ -1,4 +1,4 @@
-"""What R prints, draws and shows, in the order in which it does so."""
+"""Text, plots and displays of R keep their order."""
 
 import json
 
@@ -14,7 +14,7 @@ def r():
 
 
 def shown_in_order(outcome):
-    """What a reader sees: text, and P for a picture where its display began."""
+    """The output as a reader sees it: text, and P for a picture where its display began."""
     shown, places = [], {}
     for kind, what in outcome.log:
         if kind != "display":

@@ -1,4 +1,4 @@
-"""What the R kernel answers to consoles and editors."""
+"""Queries of consoles and editors to the R kernel."""
 
 import pytest
 from r_session import Session

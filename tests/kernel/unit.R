@@ -8,7 +8,7 @@ for (file in list.files(file.path(folder, "husk"), full.names = TRUE)) sys.sourc
 failed <- 0L
 passed <- 0L
 
-# The expression, run among the kernel's functions, has this value.
+# Checks that the expression, run among the kernel's functions, has this value.
 expect <- function(what, code, value) {
   same(what, tryCatch(eval(substitute(code), husk), error = function(e) paste("error:", conditionMessage(e))), value)
 }
@@ -162,7 +162,8 @@ same("nothing of the user's has run", touched, FALSE)
 
 # A kernel on its link ------------------------------------------------------------------------------------------------
 
-# Plays PID 1: a kernel from the source tree, and run(code, env) for its messages to one cell, a text each; send(body) likewise.
+# Plays PID 1 for a kernel from the source tree. run(code, env) returns its messages to one cell, a text each; so does
+# send(body).
 start_kernel <- function() {
   folder <- built
   port <- 20000L + Sys.getpid() %% 20000L

@@ -1,4 +1,4 @@
-"""Starts husk-client as PID 1 in a box (box.sh) and attaches to it, as an engine would."""
+"""Starts husk-client as PID 1 in a box (box.sh) and attaches to it like an engine does."""
 import json
 import os
 import pathlib
@@ -26,7 +26,7 @@ def client_path():
 
 
 class Dialled:
-    """In place of the process of an attached controller."""
+    """Used in place of the process of an attached controller."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -39,7 +39,9 @@ class Dialled:
 
 
 class Listener:
-    """A server's socket, named once it can be dialled; the path to it may be longer than a socket's name can be."""
+    """A server's socket, which gets its name once it can be dialled. Its path may be longer than a socket's name can
+    be.
+    """
 
     def __init__(self, folder):
         self.folder = folder
@@ -53,7 +55,7 @@ class Listener:
         os.rename(folder / "line.new", folder / "line.sock")
 
     def accept(self):
-        """A controller that PID 1 has dialled; it has not said hello."""
+        """A controller that PID 1 has dialled. It has not received hello yet."""
         connection, _ = self.socket.accept()
         client = frames.Client(connection.fileno(), connection.fileno())
         client.process = Dialled(connection)
@@ -63,7 +65,7 @@ class Listener:
         return not select.select([self.socket], [], [], seconds)[0]
 
     def close(self):
-        """As a server does that has what it wanted."""
+        """Closes like a server that has what it wanted."""
         os.unlink(self.folder / "line.sock")
         self.socket.close()
 
@@ -94,8 +96,8 @@ class Box:
                     return pid
             except (IndexError, OSError):
                 if self.process.poll() is not None:
-                    return None  # it has ended already; its log says why
-            time.sleep(0.002)  # there is no event for an exec
+                    return None  # it has ended already; its log has the reason
+            time.sleep(0.002)  # an exec causes no event
         raise TimeoutError(self.read_log())
 
     def read_log(self):
@@ -103,7 +105,7 @@ class Box:
         return open(self.log.name).read()
 
     def enter(self, uid, *argv, **popen):
-        """A process inside the box, as `docker exec` makes one."""
+        """A process inside the box, like one of `docker exec`."""
         assert self.pid, self.read_log()
         return subprocess.Popen(
             ["nsenter", "-t", str(self.pid), "-p", "-m", "-n", "-i", "-r", "-w", "/usr/bin/setpriv", "--reuid", str(uid),
@@ -124,7 +126,7 @@ class Box:
         return client
 
     def meet(self):
-        """A controller on a socket that PID 1 dials, with all said; the socket is closed behind it."""
+        """A controller on a socket that PID 1 dials, after hello. The socket is closed afterwards."""
         listener = Listener(self.line)
         client = listener.accept()
         listener.close()
@@ -145,13 +147,15 @@ class Box:
         return found
 
     def spare(self, before=None):
-        """(pid in the box, pid out here) of the bash that waits for the next command, once it does; not the one from before."""
+        """(pid in the box, pid out here) of the bash that waits for the next command. Waits until there is one other
+        than `before`.
+        """
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             for inside, outside in self.shells().items():
                 if inside != before and "pipe_read" in open(f"/proc/{outside}/stack").read():
                     return inside, outside
-            time.sleep(0.002)  # nothing tells when it waits
+            time.sleep(0.002)  # there is no event for the start of its wait
         raise TimeoutError("no spare came")
 
     def write_file(self, name, text=""):
@@ -166,7 +170,7 @@ class Box:
         (self.cgroup / "pids.current").write_text(f"{n}\n")
 
     def wait(self, timeout=20):
-        """The exit status of PID 1 (128 + n for a signal, as a shell has it)."""
+        """The exit status of PID 1 (128 + n for a signal, like a shell)."""
         status = self.process.wait(timeout)
         return 128 - status if status < 0 else status
 
@@ -176,7 +180,7 @@ class Box:
             client.process.wait()
             for stream in (client.process.stdin, client.process.stdout, client.process.stderr):
                 stream.close()
-        # PID 1 has changed its user and so does not die with unshare.
+        # PID 1 has changed its user, so it does not die with unshare.
         if self.pid and self.process.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
         self.process.kill()

@@ -10,7 +10,7 @@ import box as box_module  # noqa: E402
 
 @pytest.fixture
 def make_box(tmp_path):
-    """make_box(*options) starts one more PID 1; all are gone after the test."""
+    """make_box(*options) starts another PID 1; all are gone after the test."""
     boxes = []
 
     def make(*options, **more):
@@ -25,7 +25,9 @@ def make_box(tmp_path):
 
 
 def pytest_generate_tests(metafunc):
-    """`stream`: each way to reach PID 1, for whoever takes `client`. A file about what does not depend on it names one (STREAMS)."""
+    """`stream`: each way to reach PID 1, for tests that use `client`. A file whose tests do not depend on it names
+    one (STREAMS).
+    """
     if "stream" in metafunc.fixturenames:
         metafunc.parametrize("stream", getattr(metafunc.module, "STREAMS", ("attach", "dial")))
 

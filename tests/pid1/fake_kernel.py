@@ -1,4 +1,4 @@
-"""A kernel that does what a test tells it: a cell is Python with the link in its hands."""
+"""A kernel that is controlled by the test: a cell is Python that uses the link."""
 import json
 import os
 import signal
@@ -78,7 +78,7 @@ def main():
         stranger.send(op="hello", token="0" * 32, version=1, language_version="x")
         assert stranger.socket.recv(1) == b""
     if os.path.exists("/workspace/thief") and os.fork() == 0:
-        thief = Link()  # has the token, and is a child of the kernel, but not the kernel
+        thief = Link()  # has the token and is a child of the kernel, but is not the kernel
         try:
             thief.send(op="hello", version=1, language_version="stolen", **token)
             os._exit(0 if thief.socket.recv(1) == b"" else 1)

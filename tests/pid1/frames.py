@@ -40,7 +40,7 @@ class Closed(Exception):
 
 
 class Reply:
-    """What one call gave, from its first frame to its END."""
+    """The output of one run, from its first frame to its END."""
 
     def __init__(self, frames):
         self.frames = frames
@@ -63,11 +63,11 @@ class Client:
     def __init__(self, read_fd, write_fd):
         self.read_fd, self.write_fd = read_fd, write_fd
         self.buffer = bytearray()
-        self.waiting = []  # frames that nobody asked for yet
+        self.waiting = []  # frames that no test has waited for yet
         self.number = 0
         self.queries = 1 << 20
         self.greeting = None
-        self.descriptors = []  # that came along
+        self.descriptors = []  # descriptors that came with frames
         self.carries = stat.S_ISSOCK(os.fstat(read_fd).st_mode)
 
     def read_some(self):
@@ -106,7 +106,7 @@ class Client:
             self.buffer += data
 
     def expect(self, match, timeout=20):
-        """The first frame that matches, in order of arrival; the others wait for their own reader."""
+        """The first frame that matches, in order of arrival. The others are kept for later calls."""
         for i, frame in enumerate(self.waiting):
             if match(frame):
                 return self.waiting.pop(i)
@@ -154,7 +154,7 @@ class Client:
         return Reply(frames)
 
     def take(self, number, aside=False):
-        """What there is so far of a call: its frames up to the MARK."""
+        """The output of a run so far: its frames up to the MARK."""
         self.send(TAKE, number, {"aside": aside})
         frames = []
         while not frames or frames[-1].type not in (MARK, END):
@@ -162,14 +162,14 @@ class Client:
         return frames
 
     def asked(self, number):
-        """What a call asks for, once it does."""
+        """Waits for the prompt of a run and returns it."""
         return self.expect(lambda f: f.call == number and f.type == PROMPT).payload
 
     def type(self, number, nth, text):
         self.send(INPUT, number, {"number": nth, "text": text})
 
     def query(self, kind="complete", code="x", **more):
-        """Asks the kernel; returns the question's number, which is none of a call's."""
+        """Sends a query to the kernel and returns its number, which is not a run's number."""
         self.queries += 1
         self.send(QUERY, self.queries, {"kind": kind, "code": code, "cursor": 0, **more})
         return self.queries
@@ -196,7 +196,7 @@ class Client:
         return self.number
 
     def import_files(self, destination, entries, bytes=0, done=True):
-        """entries: (payload of ENTRY, {offset: data}). Keeps to the credit that PID 1 gives; returns its END."""
+        """entries: (payload of ENTRY, {offset: data}). Sends within the credit of PID 1 and returns its END."""
         number = self.start_files(IMPORT, {"destination": destination, "bytes": bytes, "entries": len(entries)})
         credit = WINDOW
         for payload, data in entries:
@@ -218,7 +218,7 @@ class Client:
         return self.expect(lambda f: f.call == number and f.type == END, timeout=60).payload
 
     def export_files(self, path, on_frame=None, **more):
-        """(END, {path: Entry}); gives credit for all that comes."""
+        """Returns (END, {path: Entry}) and gives credit for all data."""
         number = self.start_files(EXPORT, {"path": path, **more})
         entries = {}
         while True:

@@ -1,4 +1,4 @@
-"""Cells: what they give, how they end, and what a hostile kernel can do."""
+"""Cells: their output and endings, and what a hostile kernel can do."""
 import time
 
 import frames
@@ -8,7 +8,7 @@ import pytest
 def test_output_and_result_keep_their_order(client):
     reply = client.execute("print('one'); link.display({'text/plain': 'd'}); print('two'); link.result('3')")
     kinds = [f.type for f in reply.frames]
-    # What was printed before a display comes before it; what is printed right after it may overtake it.
+    # Text printed before a display comes before it. Text printed right after it may overtake it.
     assert reply.frames[0].type == frames.OUT and reply.frames[0].payload.startswith(b"one\n")
     assert [k for k in kinds if k != frames.OUT] == [frames.DISPLAY, frames.RESULT, frames.END]
     assert kinds.index(frames.RESULT) > max(i for i, k in enumerate(kinds) if k == frames.OUT)
@@ -241,7 +241,7 @@ def test_displays_are_bounded_and_counted(client):
 def test_the_last_pictures_are_kept(box, client, count, size, kept):
     number = client.start(frames.EXECUTE, f"for i in range({count}): link.display({{'image/png': 'A' * {size}, 'text/plain': str(i)}})")
     assert client.finish(number, ack=False).end["displays_dropped"] == count - kept
-    again = box.attach(fence=2).finish(number)  # what is replayed is what is kept
+    again = box.attach(fence=2).finish(number)  # a replay has what was kept
     assert [d["data"]["text/plain"] for d in again.displays] == [str(i) for i in range(count - kept, count)]
 
 

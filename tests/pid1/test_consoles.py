@@ -1,4 +1,4 @@
-"""Terminals at which a person sits: bytes as they are, both ways, by credit."""
+"""Terminals for people: bytes are passed on unchanged, in both directions, by credit."""
 import hashlib
 import os
 import pathlib
@@ -43,7 +43,7 @@ class Console:
             self.end = frame.payload
 
     def until(self, text):
-        """All that was shown up to there."""
+        """Returns all output up to this text."""
         while text not in self.shown:
             assert not self.end, (self.end, self.shown)
             self.read()
@@ -58,7 +58,7 @@ class Console:
 
 @pytest.fixture
 def plain(box):
-    """A shell without anybody's start-up files."""
+    """A shell without start-up files."""
     return lambda client, **more: Console(client, "bash", "--noprofile", "--norc", **more)
 
 
@@ -119,7 +119,7 @@ def test_a_flood_waits_for_credit_without_delaying_others(box, client):
     flood.credit(1000)
     flood.read(credit=False)
     assert len(flood.shown) == OUT_WINDOW + 1000
-    # With credit without end, calls still get their turn, and so do copies.
+    # With endless credit, runs and copies still get their turn.
     flood.credit(OUT_WINDOW)
     numbers = [client.start(frames.TERMINAL, f"echo {i}") for i in range(5)]
     number = client.start_files(frames.EXPORT, {"path": "/usr/share/common-licenses"})
@@ -160,7 +160,7 @@ def test_input_that_is_not_read_is_held_back(box, client):
 
 # evidence: consoles
 def test_a_hang_up_ends_the_program(box, client, plain):
-    """By the controller, and by the end of its stream; what ignores it lives on, but for the shell itself."""
+    """The controller or the end of its stream hangs up. Processes that ignore it survive, except the shell itself."""
     shell = Console(client, "bash", "-c", "trap 'echo hung up >/tmp/hup; exit 5' HUP; echo ready; while :; do sleep 0.05; done")
     shell.until(b"ready")
     client.send(frames.INTERRUPT, shell.number)
@@ -201,7 +201,7 @@ def program(client, script, *arguments, **more):
 
 
 def send_all(console, data):
-    """By credit, as the manager does."""
+    """Within its credit, like the manager."""
     for at in range(0, len(data), 16 << 10):
         piece = data[at:at + (16 << 10)]
         while console.typed + len(piece) > KEYS_WINDOW:
@@ -257,7 +257,7 @@ def test_signals_reach_the_program_and_its_group(client):
     client.send(frames.CONSOLE_SIGNAL, plain.number, bytes([signal.SIGTERM]))
     end = plain.finish()
     assert end["signal"] == signal.SIGTERM and end["exit_code"] == 143
-    client.send(frames.CONSOLE_SIGNAL, plain.number, bytes([signal.SIGTERM]))  # it has ended: nothing happens
+    client.send(frames.CONSOLE_SIGNAL, plain.number, bytes([signal.SIGTERM]))  # it has ended, so nothing happens
     assert client.terminal("echo here").out == b"here\n"
 
 

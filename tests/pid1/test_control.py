@@ -1,4 +1,4 @@
-"""Who may control PID 1, what survives a broken stream, and when PID 1 ends by itself."""
+"""Which processes may control PID 1, what survives a broken stream, and when PID 1 ends by itself."""
 import contextlib
 import os
 import signal
@@ -40,7 +40,7 @@ def test_processes_of_the_session_cannot_attach(box, client):
     process = box.attach_process(uid=65532)
     out, err = process.communicate(timeout=10)
     assert process.returncode == 1 and out == b"" and b"only the manager's user" in err
-    # Not by attach's courtesy alone: the socket itself turns the sandbox away.
+    # Not only attach refuses: the socket itself rejects processes of the session.
     reply = client.terminal("/usr/bin/python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); "
                             "s.connect(\"\\0husk-control\"); print(s.recv(1))'")
     assert reply.out == b"b''\n"
@@ -134,10 +134,10 @@ def test_too_many_runs_are_refused(client):
 
 
 def test_a_controller_that_does_not_read_can_be_replaced(box, client):
-    """Its calls run on, PID 1 stays small, and a successor finds everything."""
+    """Its runs continue, PID 1 stays small, and a successor gets all output."""
     numbers = [client.start(frames.EXECUTE, "sys.stdout.write('x' * 3000000)", limit=4000000) for _ in range(5)]
     os.set_blocking(client.write_fd, False)
-    with contextlib.suppress(BlockingIOError):  # who does not read is not listened to for ever
+    with contextlib.suppress(BlockingIOError):  # PID 1 stops reading from a controller that does not read
         for _ in range(2000):
             client.send(frames.PING, 0, b"p" * 64)
     other = box.attach(fence=1)
@@ -170,7 +170,7 @@ def test_stop(box, client):
 def test_only_signals_from_outside_end_pid_1(box, client):
     reply = client.terminal("kill -TERM 1; kill -KILL 1; kill -TERM -1; echo alive")
     assert client.terminal("echo alive").out == b"alive\n", reply.err
-    # A signal by way of a descriptor's owner has no sender's pid.
+    # A signal sent by the owner of a descriptor has no sender pid.
     client.terminal("/usr/bin/python3 -c 'import fcntl, os, signal, socket\n"
                     "a, b = socket.socketpair()\n"
                     "fcntl.fcntl(a, fcntl.F_SETOWN, 1); fcntl.fcntl(a, 10, signal.SIGTERM)\n"
@@ -218,7 +218,7 @@ def test_a_kernel_that_never_says_hello_times_out(make_box):
     if end["ending"] == "ok":
         assert reply.ending == "ok"
     else:
-        # kill(-1) took the command as well, which says so.
+        # kill(-1) killed the command too, and the result says so.
         assert end["signal"] == 9 and "ended to make room" in end["detail"]
         assert reply.end["kernel"] == "gone"
 
@@ -226,7 +226,7 @@ def test_a_kernel_that_never_says_hello_times_out(make_box):
 # evidence: kernel-link
 @pytest.mark.parametrize("who", ["stranger", "thief"])
 def test_only_the_kernel_completes_the_handshake(make_box, who):
-    """A wrong token, and the right one in another process than the kernel's."""
+    """A wrong token is rejected, and so is the right one from a process other than the kernel."""
     box = make_box(manifest={"link": "tcp:8765"})
     client = box.attach()
     box.write_file(who)
@@ -272,7 +272,7 @@ def test_a_broken_manifest_is_reported(make_box):
 
 
 def test_many_connections_do_not_keep_the_manager_out(box, client):
-    """Sandbox code can knock at the control socket as often as it likes."""
+    """Code of the session can connect to the control socket any number of times."""
     client.terminal("for i in $(seq 20); do /usr/bin/python3 -c 'import socket\n"
                     "while True:\n"
                     "  try: socket.socket(socket.AF_UNIX).connect(\"\\0husk-control\")\n"

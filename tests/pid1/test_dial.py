@@ -1,4 +1,4 @@
-"""PID 1 dials a server whose socket appears in the folder that is mounted for it."""
+"""PID 1 dials a server whose socket appears in the mounted folder."""
 import pathlib
 import subprocess
 
@@ -35,7 +35,7 @@ def test_an_existing_listener_is_dialled_at_once(make_box, line):
     box = make_box(line=line)
     client = greet(listener.accept())
     assert client.execute("print(6 * 7)").out == b"42\n"
-    assert inotify_descriptors(box) == 0  # a user has few of them: none while somebody controls
+    assert inotify_descriptors(box) == 0  # a user has few watches, so PID 1 has none while it is controlled
 
 
 def test_a_slow_hello_is_accepted(make_box, line):
@@ -43,7 +43,7 @@ def test_a_slow_hello_is_accepted(make_box, line):
     make_box(line=line)
     client = listener.accept()
     with pytest.raises(TimeoutError):
-        client.read_frame(timeout=6)  # an attached stranger would have been sent away by now
+        client.read_frame(timeout=6)  # an attached stranger would have been disconnected by now
     assert greet(client).ping() == b"ping"
 
 
@@ -75,7 +75,7 @@ def test_after_a_refusal_pid_1_waits_for_another_socket(make_box, line):
 
 
 def test_only_one_controller_at_a_time(make_box, line):
-    """Attach works beside it, by the same fence; PID 1 does not dial while somebody controls it."""
+    """Attach works beside it, by the same epoch. PID 1 does not dial while it has a controller."""
     listener = box_module.Listener(line)
     box = make_box(line=line)
     dialled = greet(listener.accept())
@@ -119,5 +119,5 @@ def test_a_listener_inside_the_session_is_rejected(make_box, line):
     code = SQUAT.replace("/line/", "/proc/self/cwd/")
     inside = subprocess.run(["nsenter", "-t", str(box.pid), "-p", "setpriv", "--reuid", str(box_module.UID_SANDBOX), "--clear-groups",
                              "python3", "-c", code], cwd=line, capture_output=True, text=True, timeout=30)
-    assert inside.stdout == "0\n", inside.stderr  # dialled, looked at, and hung up on
+    assert inside.stdout == "0\n", inside.stderr  # dialled, checked, and disconnected
     assert greet(box_module.Listener(line).accept()).ping() == b"ping"

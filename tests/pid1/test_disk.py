@@ -1,4 +1,4 @@
-"""What is on disk is held to its limit, whatever the trick: each gets no further than three times the limit before it is stopped."""
+"""Disk use is limited whatever a session tries: each trick is stopped before it reaches three times the limit."""
 import os
 import subprocess
 
@@ -7,13 +7,13 @@ import pytest
 from test_install import install
 
 LIMIT = 16 << 20
-FAR = 3 * LIMIT + (100 << 20)  # the limit, as much hidden, and what is written between two looks on a busy machine
+FAR = 3 * LIMIT + (100 << 20)  # the limit, the same amount hidden, and what is written between two checks on a busy machine
 FOREVER = "\nwhile True: time.sleep(1)\n"
-# What the tricks fill the disk with, each time anew: 400 MiB in all, at the pace of a slow disk.
+# The tricks fill the disk with this, fresh each time: 400 MiB in all, at the speed of a slow disk.
 FILL = "for i in range(400): f.write(b'x' * (1 << 20)); f.flush(); time.sleep(0.01)"
 EACH = "for i in range(400):\n    time.sleep(0.01); "
 
-# Each fills `folder` as far as it may and then stays.
+# Each fills `folder` as far as possible and then keeps running.
 TRICKS = {
     "plain": f"f = open('x', 'wb')\n{FILL}",
     "deep": f"for i in range(70): os.mkdir('d'); os.chdir('d')\nf = open('x', 'wb')\n{FILL}",
@@ -42,7 +42,7 @@ def script(folder, trick):
 
 @pytest.fixture
 def disk(tmp_path):
-    """A file system of our own: what is free on it is nobody else's doing."""
+    """A separate file system, so that other programs do not change its free space."""
     image, folder = tmp_path / "disk.img", tmp_path / "disk"
     with open(image, "wb") as file:
         file.truncate(600 << 20)
@@ -70,7 +70,7 @@ def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
     client.hello()
     reply = client.finish(install(client, size_limit=LIMIT, timeout_ms=100000), timeout=100)
     assert reply.ending == "error" and reply.end["cause"] == "install_size" and "larger" in reply.detail
-    assert used(disk) - before < FAR + 2 * LIMIT  # /tmp has a share of its own, twice that of the packages
+    assert used(disk) - before < FAR + 2 * LIMIT  # /tmp has its own share, twice that of the packages
 
 
 # evidence: container-disk

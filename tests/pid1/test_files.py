@@ -1,4 +1,6 @@
-"""File calls of PID 1: what comes in is there, whole or not at all; what goes out is what was there; nothing leads out."""
+"""File transfers of PID 1: an import is complete or leaves nothing, an export matches the files, and no path leads
+outside.
+"""
 import fcntl
 import os
 import pathlib
@@ -18,7 +20,7 @@ WHEN = 1_600_000_000.25
 
 @pytest.fixture
 def workspace(box):
-    """The sandbox's /workspace, seen from outside."""
+    """The session's /workspace, seen from outside."""
     return pathlib.Path("/proc", str(box.pid), "root", "workspace")
 
 
@@ -71,7 +73,7 @@ def exported_descriptors(client, path, **more):
 
 
 def test_a_large_file_is_exported_as_a_descriptor(box, client, stream, workspace):
-    """Only where the stream carries one, and only if it is asked for."""
+    """Only if the stream can carry one, and only on request."""
     content = os.urandom(1 << 20)
     (workspace / "large").write_bytes(content)
     descriptors, entries = exported_descriptors(client, "/workspace/large")
@@ -85,7 +87,7 @@ def test_a_large_file_is_exported_as_a_descriptor(box, client, stream, workspace
     assert fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
     os.close(descriptor)
     client.ping()
-    assert not [p for p in descriptors_of(box) if p.endswith("/large")]  # PID 1 holds on to nothing
+    assert not [p for p in descriptors_of(box) if p.endswith("/large")]  # PID 1 keeps no descriptor
 
 
 FILL = """
@@ -157,7 +159,7 @@ def test_names_may_be_any_bytes(client, workspace):
 
 # evidence: hard-links
 def test_hard_links_survive_export_and_import(client, workspace):
-    """A manager that does not know links gets a file for each name."""
+    """A manager that does not support links gets a file for each name."""
     client.terminal("mkdir -p d/sub; head -c 100000 /dev/urandom > d/a; ln d/a d/sub/b; ln d/a d/c; echo one > d/single; ln d/a outside")
     content = (workspace / "d/a").read_bytes()
     end, out = client.export_files("/workspace/d")
@@ -288,7 +290,7 @@ def numbered(n):
 
 
 def test_a_cancel_after_the_end_of_the_data_is_ignored(client, workspace):
-    """All is sent, so a cancel comes too late: what is there then is all of it, not a part."""
+    """All data was sent, so a cancel comes too late: the files are all there."""
     client.terminal("mkdir x")
     number = client.import_files("/workspace/x", numbered(5000), done=False)
     client.send(frames.DONE, number)
@@ -435,7 +437,7 @@ def test_swapped_links_cannot_escape_the_directory(box, client, workspace):
         swapper.kill()
         swapper.wait()
         swapper.stdout.close()
-    # Not even the links' own directories were written to, and no staging directory is left where it was made.
+    # Not even the directories of the links were written to, and no staging directory is left.
     assert not pathlib.Path("/etc/d").exists() and open("/etc/passwd").read(6) != "import"
     assert leftovers(workspace) == []
 
@@ -443,7 +445,9 @@ def test_swapped_links_cannot_escape_the_directory(box, client, workspace):
 # evidence: paths-inside
 @pytest.mark.alone
 def test_ping_is_answered_while_many_files_move(box, client, workspace):
-    """Deep work in small slices: 20,000 files in, merged into what is there, and out, with pings all the time."""
+    """Long work in small slices: 20,000 files are imported, merged into existing ones and exported, with pings all
+    the time.
+    """
     slowest, stop = [0], threading.Event()
     n = 20_000
     entries = [(pack_entry(DIRECTORY, b""), {})]

@@ -1,4 +1,4 @@
-"""What sandbox code, which is PID 1's own user, can do to PID 1: nothing."""
+"""Code of the session runs as PID 1's user and still cannot harm PID 1."""
 import time
 
 import pytest
@@ -31,7 +31,7 @@ python('exe', lambda: open('/opt/husk/husk-client', 'r+b'))
 tried('ptrace', libc.ptrace(16, 1, 0, 0))
 tried('process_vm_readv', libc.process_vm_readv(1, 0, 0, 0, 0, 0))
 tried('high bits', libc.syscall(62, ctypes.c_long(1 << 32 | 1), signal.SIGTERM))
-# What they need for themselves stays.
+# Programs keep the permissions that they need.
 resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
 os.setpriority(os.PRIO_PROCESS, 0, 10)
 os.kill(os.getpid(), 0)

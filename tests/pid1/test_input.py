@@ -1,4 +1,4 @@
-"""Calls that ask somebody: cells by their kernel, commands at a terminal of their own."""
+"""Runs with prompts: cells through their kernel, commands at their own terminal."""
 
 import frames
 

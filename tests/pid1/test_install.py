@@ -1,4 +1,4 @@
-"""PID 1 that installs packages: one program, its environment and its report, and nothing else."""
+"""PID 1 as an installer of packages: one program, its environment and its report, and nothing else."""
 import frames
 import pytest
 
@@ -10,7 +10,9 @@ REPORT = """echo '{"a":"1.5"}' >&199"""
 
 @pytest.fixture
 def installer(make_box):
-    """installer(script) starts a box whose installer is that shell script and returns a client of it. `installed` tells the versions."""
+    """installer(script) starts a box whose installer is that shell script and returns its client. `installed` prints
+    the versions.
+    """
 
     def make(script, *options, installed=REPORT, **manifest):
         commands = {"command": ["/bin/bash", "-c", script], "installed": ["/bin/bash", "-c", installed]}
@@ -40,7 +42,7 @@ def test_an_install_gets_its_environment_and_reports_versions(installer):
 
 # evidence: installer-report
 def test_versions_are_read_after_all_processes_of_the_install_ended(installer):
-    """What the installer reports, or a process that it leaves behind, does not count."""
+    """A report by the installer, or by a process that it leaves behind, does not count."""
     forge = """echo '{"a":"9"}' >&199; setsid bash -c 'trap "" TERM HUP; while :; do echo "{}" >&199; touch /opt/husk/deps/alive; done' & """
     client = installer(forge + "until [ -e /opt/husk/deps/alive ]; do :; done; chmod 000 /opt/husk/deps/alive",
                        installed="cat <&198; cat /opt/husk/deps/alive; ls -d /proc/[0-9]* | wc -l; rm /opt/husk/deps/alive; " + REPORT +
@@ -55,7 +57,7 @@ def test_versions_are_read_after_all_processes_of_the_install_ended(installer):
 
 # evidence: installer-report
 def test_versions_are_read_without_anything_that_packages_can_write(installer):
-    """No variable leads to a folder that is not the image's."""
+    """No variable points to a folder outside the image."""
     path = "/home/sandbox/.local/bin:/opt/husk/deps/bin:/usr/local/bin:/tmp:relative::/usr/lib/../../tmp:/usr/bin:/bin:/opt/husk/deps"
     client = installer("true", installed='echo "$PATH $HOME $PWD [$LATE] [$INDEX] $FROM_MANIFEST"; ' + REPORT,
                        env={"PATH": path, "LATE": "x", "FROM_MANIFEST": "yes"}, late_env=["LATE"])

@@ -1,9 +1,9 @@
-"""Landlock separates the kernel and each command: they run as one user, and neither can reach into the other."""
+"""Landlock separates the kernel and each command: they run as one user, and neither can access the other."""
 import frames
 from test_consoles import Console
 
-# Finds the shell of the command that runs next and forges its end: the text of a line that it has not read yet, what it has
-# printed, and the state that it leaves to the next command.
+# Finds the shell of the next command and forges its end: the text of a line that it has not read yet, its output, and
+# the state that it leaves to the next command.
 FORGE = r"""
 import glob, os, re, sys, time
 log = open('/tmp/forge.log', 'w')
@@ -83,12 +83,12 @@ def test_usual_file_and_process_operations_work(client):
 
 # evidence: terminals
 def test_programs_cannot_type_into_a_terminal(client):
-    """The kernel's own refusal, where it has one, is another error (EIO)."""
+    """Kernels that refuse it themselves return another error (EIO)."""
     code = "import fcntl, termios\ntry: fcntl.ioctl(0, termios.TIOCSTI, b'x')\nexcept OSError as error: print('errno', error.errno)"
     assert b"errno 1\r\n" in client.terminal(f'/usr/bin/python3 -c "{code}"', interactive=True).out
 
 
-# Tries to open a terminal in each way there is. The last one is for neither reading nor writing: commands to the terminal alone.
+# Tries every way to open a terminal. The last one opens neither for reading nor for writing, only for ioctls.
 REACH = r"""
 import os, termios
 def reach(path):

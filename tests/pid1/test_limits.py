@@ -1,4 +1,4 @@
-"""At the process limit (told by the box's own cgroup files): every call works, or says why not, soon."""
+"""At the process limit (read from the box's own cgroup files) every run works or soon fails with the reason."""
 import time
 
 import frames
@@ -94,7 +94,7 @@ def test_a_process_that_keeps_killing_kernels_is_ended(box, client):
     client.terminal("setsid /usr/bin/python3 /workspace/killer.py > /dev/null 2>&1 &")
     client.event("kernel_died")
     reply = client.execute("print('at last')")
-    while reply.ending == "kernel_died":  # the killer may be quick enough to meet a cell
+    while reply.ending == "kernel_died":  # the killer may be quick enough to hit a cell
         reply = client.execute("print('at last')")
     assert reply.ending == "ok" and b"at last" in reply.out
     assert client.terminal("pgrep -f killer.py").end["exit_code"] == 1

@@ -1,4 +1,4 @@
-"""Calls that outlive their caller: what there is so far, told once; commands that make way."""
+"""Runs that outlive their request: their output so far is delivered once, and commands can leave the queue."""
 
 import frames
 

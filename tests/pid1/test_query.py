@@ -1,4 +1,4 @@
-"""Questions to an idle kernel: passed on, answered once, bounded, and in nobody's way."""
+"""Queries to an idle kernel are passed on, answered once and bounded, and delay no cell."""
 
 import frames
 import pytest

@@ -1,4 +1,6 @@
-"""PID 1 relays package indexes to an installer: what it asks on local ports goes up the line, and answers come down by credit."""
+"""PID 1 relays package indexes to an installer: requests on local ports go to the manager, and answers come back by
+credit.
+"""
 import json
 import struct
 
@@ -9,7 +11,7 @@ INSTALL, GET, CANCEL, CREDIT, ANSWER, DATA, RELAY_END = range(40, 47)
 frames.RAW.update({CANCEL, CREDIT, DATA})
 WINDOW, REQUESTS_MAX = 256 << 10, 24
 
-# What an installer does: raw HTTP by bash, so that every byte is the test's.
+# Acts as an installer: raw HTTP by bash, so that the test controls every byte.
 ASK = """ask() {{ exec 3<>/dev/tcp/127.0.0.1/$1; printf "$2" >&3; cat <&3; local status=$?; exec 3<&-; return $status; }}; {}; echo '{{}}' >&199"""
 
 
@@ -89,7 +91,7 @@ def test_an_incomplete_answer_breaks_the_connection(relay):
 
 
 def test_credit_is_given_for_data_that_was_read(relay):
-    """A client that reads nothing costs a window; more than that is a manager that breaks the protocol."""
+    """A client that reads nothing uses one window. A manager that sends more breaks the protocol."""
     client, call = relay(r'exec 3<>/dev/tcp/127.0.0.1/8701; printf "GET / HTTP/1.1\r\n\r\n" >&3; cat <&3 | wc -c')
     number = get(client).call
     client.send(ANSWER, number, {"status": 200, "headers": {}, "length": 8 << 20})

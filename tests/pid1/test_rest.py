@@ -1,4 +1,6 @@
-"""PID 1 rests while its session does nothing. Whoever could start to write by itself is watched as before, or stopped."""
+"""PID 1 rests while its session does nothing. Processes that could start writing by themselves are still watched, or
+stopped.
+"""
 import pathlib
 import re
 import time
@@ -9,7 +11,7 @@ from test_disk import FAR, LIMIT, disk, script, used  # noqa: F401
 STREAMS = ("dial",)
 
 LATER = "def later(*_): open('/workspace/late', 'w').close()\n"
-# Each does something seconds after its cell has ended, which a session that rests would not do.
+# Each does something seconds after its cell has ended, which a stopped session could not do.
 WRITERS = {
     "process": "import subprocess; subprocess.Popen(['/bin/sh', '-c', 'sleep 2; : >/workspace/late'])",
     "thread": LATER + "import threading; threading.Timer(2, later).start()",
@@ -72,7 +74,7 @@ def late(box):
 def test_an_idle_session_costs_at_most_a_wake_up_in_five_seconds(box, client):
     client.execute("import builtins; builtins.kept = 41")
     wait_for_rest(box)
-    time.sleep(0.5)  # the signal that the kernel stopped
+    time.sleep(0.5)  # the signal by which the kernel was stopped
     before = wakeups(box.pid)
     time.sleep(6)
     woke = wakeups(box.pid) - before

@@ -1,4 +1,6 @@
-"""What sockets take of the machine's memory, beside the container's limit on cgroup v1, is bounded: a command, then the kernel is ended."""
+"""Memory of sockets, which cgroup v1 does not count against the container's limit, is bounded: first a command is
+ended, then the kernel.
+"""
 import subprocess
 
 import frames
@@ -7,10 +9,10 @@ import pytest
 STREAMS = ("dial",)
 MIB = 1 << 20
 LIMIT = 256 * MIB  # an eighth of the memory that the box's cgroup tells
-# What can be written between two looks.
+# Bytes that can be written between two checks.
 FAR = LIMIT + 700 * MIB
 
-# Each tells how far it has come, in MiB, until it is ended.
+# Each prints how many MiB it has filled, until it is ended.
 HOLD = """
 import os, socket, sys, time
 kept, total = [], 0

@@ -1,4 +1,6 @@
-"""A bash that is started before there is a command for it: who gets it, who does not, and that nobody can tell."""
+"""A spare shell is a bash that is started before its command: which commands use it, and that they notice no
+difference.
+"""
 import ctypes
 import os
 import pathlib
@@ -22,7 +24,7 @@ def shell_of(client, command="", **more):
     return int(client.terminal(f"{command}\necho $$", **more).out.split()[-1])
 
 
-# All that a command can see of its shell but what is random, or the time.
+# All that a command can see of its shell, except random values and the time.
 LOOK = r"""
 echo "$_|$?|${PIPESTATUS[*]}|$0|$#|$LINENO|$!|$BASH_SUBSHELL|$SHLVL|$-|$PPID|$((SECONDS < 2))|${FUNCNAME[*]}"
 echo $$; : _
@@ -51,7 +53,7 @@ def test_a_spare_shell_behaves_like_a_new_one(box, client):
 
 
 def test_seconds_count_from_the_start_of_the_command(box, client):
-    """Of a shell that says that it was started a thousand seconds ago."""
+    """The shell's SECONDS says that it was started a thousand seconds ago."""
     _, outside = spare_of(box, client)
     words = pathlib.Path(f"/proc/{outside}/cmdline").read_bytes().decode().split("\0")[:-1]
     for go, least in (("ww", 0), ("aa", 1000)):
@@ -116,7 +118,7 @@ def test_variables_of_a_claim_need_a_new_shell(box, client):
 
 
 def test_variables_that_act_at_the_start_of_a_shell(box, client):
-    """What bash says before it has its command is the command's, and no other's."""
+    """Messages of bash before it reads its command belong to that command."""
     client.terminal("export LC_ALL=xx_YY")
     first = client.terminal("true")
     assert b"setlocale" in first.err
@@ -162,7 +164,7 @@ def test_a_signalled_spare_shell_is_replaced(box, client, signo):
 
 # evidence: spare-shell
 def test_a_spare_shell_that_dies_early_is_replaced(box, client):
-    """Held by a debugger it has its command, and has not begun."""
+    """A debugger stops it after it got its command and before it begins."""
     inside, outside = spare_of(box, client)
     trace = ctypes.CDLL(None, use_errno=True).ptrace
     assert trace(0x4206, outside, 0, 0) == 0 and trace(0x4207, outside, 0, 0) == 0  # PTRACE_SEIZE, PTRACE_INTERRUPT
@@ -183,7 +185,7 @@ def test_no_spare_shell_at_the_process_limit(box, client):
     assert reply.ending == "refused" and "process limit (512)" in reply.detail and not box.shells()
     box.set_processes(20)
     spare_of(box, client)
-    box.set_processes(510)  # itself among them: there were 509, and room for a shell and a program
+    box.set_processes(510)  # itself included: there were 509, and room for a shell and a program
     assert client.terminal("echo runs").out == b"runs\n"
 
 
@@ -213,7 +215,7 @@ def test_no_process_of_a_spare_shell_is_left(box, client):
     assert descriptors() == before
 
 
-# From behind the wall of another command, whatever may be tried with a shell that waits.
+# Tries everything against a waiting shell from inside another, confined command.
 REACH = r"""
 import ctypes, os, time
 def attempt(name, act):

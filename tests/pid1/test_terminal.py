@@ -1,4 +1,4 @@
-"""Shell commands: what persists, what runs on, how they end."""
+"""Shell commands: what persists, what keeps running, how they end."""
 import subprocess
 import time
 

@@ -1,4 +1,4 @@
-"""What only time shows. The stories run side by side, each with a box of its own: sleeping is what they are about."""
+"""Behaviour over time. The scenarios run side by side, each in its own box, since each needs to wait."""
 import concurrent.futures
 import itertools
 import os
@@ -75,7 +75,7 @@ STORIES = [an_unclaimed_container_lives_by_its_start_lease, a_silent_guest_is_dr
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("boxes")  # before there are threads: pytest makes its folder at the first call
+    folder = tmp_path_factory.mktemp("boxes")  # before there are threads, since pytest makes its folder at the first call
     numbers = itertools.count()
     boxes = []
 
