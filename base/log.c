@@ -83,7 +83,7 @@ static void add_text(struct buf *line, const char *text)
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
+	static const char *const prefix[] = { "", "warning: ", "info: ", "debug: " };
 	if (!log_shows(level))
 		return;
 	va_list ap;

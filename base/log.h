@@ -1,6 +1,7 @@
-/* Events on stderr. Control characters are replaced, except line breaks. Lines after the first are indented, so
- * that untrusted text cannot forge an event. At debug level each event has its time (UTC). Libraries log only at
- * debug level, since the code that handles a failure reports it. The setting HUSK_LOG chooses the level. */
+/* Events on stderr: `husk: cannot …` is an error, and other levels are named. Control characters are replaced,
+ * except line breaks. Lines after the first are indented, so that untrusted text cannot forge an event. At debug level
+ * each event has its time (UTC). Libraries log only at debug level, since the code that handles a failure reports it.
+ * The setting HUSK_LOG chooses the level. */
 #ifndef HUSK_BASE_LOG_H
 #define HUSK_BASE_LOG_H
 

@@ -74,7 +74,7 @@ static void report(uint64_t ms)
 {
 	struct line line = { .n = 0 };
 	void *frames[FRAMES_MAX];
-	add(&line, "husk: error: the loop has not turned for ");
+	add(&line, "husk: the loop has not turned for ");
 	add_number(&line, ms);
 	add(&line, " ms; it is busy with ");
 	add(&line, w.what ? w.what : "something unknown");

@@ -70,14 +70,16 @@ static int set(const struct options *o, struct fail *f)
 	AUTO(freep) char *typed = o->setting_value ? NULL : read_value(o->setting);
 	const char *value = o->setting_value ? o->setting_value : typed;
 	if (!value)
-		return fail_set(f, FAIL_INVALID,
-				"setting %s: no value of at most %u bytes can be read from standard input", o->setting,
-				VALUE_MAX);
+		return fail_set(
+			f, FAIL_INVALID,
+			"cannot read the value of %s from standard input: it is missing or longer than %u bytes",
+			o->setting, VALUE_MAX);
 	if (o->setting_value && must_be_piped(o->setting, o->setting_value)) {
-		fail_set(f, FAIL_INVALID,
-			 "setting %s: a password on the command line can be read by every user of this machine",
-			 o->setting);
-		return fail_hint(f, "leave the value out: it is then read from standard input");
+		fail_set(
+			f, FAIL_INVALID,
+			"cannot take the value of %s from the command line: every user of this machine can read it there",
+			o->setting);
+		return fail_hint(f, "Leave the value out: husk then reads it from standard input.");
 	}
 	return settings_keep(o->env_file, o->setting, value, f);
 }
@@ -96,9 +98,10 @@ static int get(const struct options *o, const struct config *c, struct fail *f)
 	AUTO(freep) char *own = NULL;
 	const char *value = effective(c, o->setting, &own);
 	if (!config_knows(o->setting))
-		return fail_set(f, FAIL_INVALID, "there is no setting '%.100s'", o->setting);
+		return fail_set(f, FAIL_INVALID, "there is no setting '%.100s': husk config list shows all of them",
+				o->setting);
 	if (!value)
-		return fail_set(f, FAIL_NOT_FOUND, "the setting %s is not set", o->setting);
+		return fail_set(f, FAIL_NOT_FOUND, "setting %s is not set", o->setting);
 	puts(value);
 	return 0;
 }

@@ -23,8 +23,9 @@ static size_t count(const char *const *words)
 
 static int refuse_both(struct fail *f)
 {
-	fail_set(f, FAIL_INVALID, "cp copies between this machine and one session");
-	return fail_hint(f, "Either the destination or all sources are SESSION:PATH; ./NAME is a file with a colon.");
+	fail_set(f, FAIL_INVALID, "cannot copy: either the destination or all sources must be in one session");
+	return fail_hint(f,
+			 "Write SESSION:PATH for a path in the session, and ./NAME for a file whose name has a colon.");
 }
 
 /* All of them are in one session, or none is. */
@@ -47,7 +48,7 @@ int cp_names_take(const char *const *words, struct cp_names *ret, struct fail *f
 	size_t n = count(words);
 	AUTO(freep) char *session = NULL;
 	if (n < 2)
-		return fail_set(f, FAIL_INVALID, "cp needs what to copy, and where to: one of them as SESSION:PATH");
+		return fail_set(f, FAIL_INVALID, "cp needs a source and a destination, one of them as SESSION:PATH");
 	const char *inside = cp_split(words[n - 1], &session);
 	struct cp_names names = { .in = inside != NULL,
 				  .session = take_ptr(session),

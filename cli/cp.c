@@ -128,7 +128,7 @@ static void bring(struct cp *c, const struct copy_result *result)
 	AUTO(strv_release) struct strv notices = { 0 };
 	const char *name = result->export.name;
 	if (!*name || strchr(name, '/') || streq(name, ".") || streq(name, "..")) {
-		fail_set(&f, FAIL_INTERNAL, "'%s' is not a name for a file", name);
+		fail_set(&f, FAIL_INTERNAL, "cannot copy '%s': it is not a file name", name);
 		complain(c, &f);
 		return;
 	}

@@ -1,6 +1,7 @@
 #include "cli/fresh.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/report.h"
@@ -42,9 +43,10 @@ static const struct runtime *find_runtime(const char *language)
 	const struct runtime *list = runtime_list(&n), *found = language ? runtime_find(language) : list;
 	if (found)
 		return found;
-	log_error("no language is called '%s'; --language is one of:", language);
+	AUTO(buf_release) struct buf names = { 0 };
 	for (size_t i = 0; i < n; i++)
-		log_error("  %s (%s)", list[i].name, list[i].title);
+		buf_printf(&names, "%s%s", i ? ", " : "", list[i].name);
+	log_error("unknown language '%s': --language is one of %s", language, buf_str(&names));
 	return NULL;
 }
 

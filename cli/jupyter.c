@@ -29,8 +29,9 @@ int jupyter_run(const struct options *o)
 	AUTO(strv_release) struct strv argv = { 0 };
 	AUTO(freep) char *face = find_face();
 	if (!face) {
-		log_error("husk-jupyter-face, which speaks with Jupyter, is not installed beside this program");
-		log_error("Install it, or build Husk where libzmq is installed (meson setup -Djupyter-face=enabled).");
+		log_error(
+			"cannot find the program husk-jupyter-face beside husk\n"
+			"Install its package, or build Husk where libzmq is installed (meson setup -Djupyter-face=enabled).");
 		return EXIT_SYSTEM;
 	}
 	strv_add(&argv, face);

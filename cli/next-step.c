@@ -3,7 +3,7 @@
 #include "manager/manager.h"
 
 #define SET_UP "Run `husk setup`, then `husk doctor`."
-#define LOOK_AT_ENGINE "Run `husk doctor` to see what the engine answers."
+#define LOOK_AT_ENGINE "Run `husk doctor` to check the engine."
 #define MAKE_ROOM "`husk ps` lists the sessions, `husk stop ID` ends one."
 
 static const char *const steps[CAUSE_COUNT] = {
@@ -14,15 +14,14 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_ENGINE_REFUSED] = LOOK_AT_ENGINE,
 	[CAUSE_NO_ANSWER] = LOOK_AT_ENGINE,
 
-	[CAUSE_NO_SESSION] = "`husk ps` lists the sessions that there are.",
-	[CAUSE_OTHER_SERVER] = "`husk stop ID` ends it all the same.",
+	[CAUSE_NO_SESSION] = "`husk ps` lists the sessions.",
+	[CAUSE_OTHER_SERVER] = "`husk stop ID` ends it anyway.",
 	[CAUSE_LIMIT_SESSIONS] = MAKE_ROOM,
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = MAKE_ROOM,
 	[CAUSE_LIMIT_CONVERSATIONS] = MAKE_ROOM,
 
-	[CAUSE_ATTACH_OFF] =
-		"End that program, and attach to the session that it leaves; of a server, set HUSK_ATTACH=on and start it again.",
-	[CAUSE_OTHER_VERSION] = "Use the `husk` of the same version, or start that server again with this one.",
+	[CAUSE_ATTACH_OFF] = "End that program and attach again. For a server, set HUSK_ATTACH=on and restart it.",
+	[CAUSE_OTHER_VERSION] = "Use the `husk` of the same version, or restart that server with this one.",
 	[CAUSE_NO_SERVER] = "Attach again: a session outlives its server by its lease.",
 
 	[CAUSE_NOT_EXPORTED] = "`husk exports` lists what was exported.",

@@ -210,7 +210,7 @@ struct program *program_start(const struct program_spec *spec, struct fail *f)
 		return program_free(p);
 	int r = open_streams(p);
 	if (r < 0) {
-		fail_set(f, FAIL_INTERNAL, "the standard streams cannot be used: %s", strerror(-r));
+		fail_set(f, FAIL_INTERNAL, "cannot use the standard streams: %s", strerror(-r));
 		return program_free(p);
 	}
 	p->changes = signals_new_of(spec->loop, changes, ARRAY_LEN(changes), on_terminal_changed, p);

@@ -267,9 +267,9 @@ static void print_json(const struct records *r)
 static int print_notebook(const struct records *r)
 {
 	if (!r->notebook) {
-		log_error("nothing of what was run in session '%s' is kept", word(r->about, "session_id"));
-		log_error(
-			"next step: husk config set HISTORY_KEEPS_CODE true, before a session runs what you want to see");
+		log_error("cannot print session '%s' as a notebook: its code was not kept\n"
+			  "Run husk config set HISTORY_KEEPS_CODE true; it applies to code that runs later.",
+			  word(r->about, "session_id"));
 		return EXIT_NO;
 	}
 	json_dumpf(r->notebook, stdout, JSON_INDENT(1));
@@ -318,7 +318,9 @@ static int report(const struct records *r)
 		return report_fail(&r->fail);
 	if (history && !r->about && !json_array_size(r->list)) {
 		if (r->options->session)
-			log_error("there is no session '%s' in the store", r->options->session);
+			log_error(
+				"there is no session '%s' in the store\nhusk ps --all lists the sessions that are known.",
+				r->options->session);
 		else
 			log_error("there is no session in the store");
 		return EXIT_NO;

@@ -50,11 +50,8 @@ static char *message_of(const struct fail *f)
 int report_fail(const struct fail *f)
 {
 	AUTO(freep) char *message = message_of(f);
-	const char *step = next_step_for_person(f);
-	log_error("%s", message);
-	if (f->hint)
-		log_error("%s", f->hint);
-	if (step)
-		log_error("%s", step);
+	const char *step = next_step_for_person(f), *hint = f->hint;
+	/* One event: what to do is indented below what failed. */
+	log_error("%s%s%s%s%s", message, hint ? "\n" : "", hint ? hint : "", step ? "\n" : "", step ? step : "");
 	return report_code(f);
 }

@@ -45,7 +45,7 @@ int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
 	}
 	at += strspn(at, BLANKS);
 	if (*at == '@')
-		return fail_set(f, FAIL_INVALID, "'%.100s': packages come from an index, not from a URL", start);
+		return fail_set(f, FAIL_INVALID, "'%.100s': URLs are not supported, only packages of an index", start);
 	size_t n = strcspn(at, ";");
 	if (at[n])
 		return fail_set(f, FAIL_INVALID, "'%.100s': environment markers (;) are not supported", start);
@@ -132,19 +132,21 @@ int requirements_of_script(const char *text, size_t n, struct strv *ret, struct 
 	if (!p)
 		return 0;
 	if (*p++ != '[')
-		return fail_set(f, FAIL_INVALID, "the script's metadata: dependencies is not a list");
+		return fail_set(f, FAIL_INVALID, "cannot read the script's metadata: dependencies is not a list");
 	for (p = skip_blank(p); *p && *p != ']'; p = skip_blank(p)) {
 		AUTO(buf_release) struct buf requirement = { 0 };
 		p = take_string(p, &requirement);
 		if (!p)
 			return fail_set(f, FAIL_INVALID,
-					"the script's metadata: dependencies is not a list of strings");
+					"cannot read the script's metadata: dependencies is not a list of strings");
 		if (requirements_add(buf_str(&requirement), ret, f) < 0)
 			return -1;
 		p = skip_blank(p);
 		p += *p == ',';
 	}
-	return *p ? 0 : fail_set(f, FAIL_INVALID, "the script's metadata: the list of dependencies is not closed");
+	return *p ? 0 :
+		    fail_set(f, FAIL_INVALID,
+			     "cannot read the script's metadata: the list of dependencies is not closed");
 }
 
 /* --- requirements.txt ---------------------------------------------------------------------------------------------- */
@@ -185,14 +187,15 @@ int requirements_of_package(const char *text, size_t n, struct strv *ret, struct
 	json_t *wanted = json_object_get(package, "dependencies"), *version;
 	const char *name;
 	if (!json_is_object(package))
-		return fail_set(f, FAIL_INVALID, "package.json is not a JSON object: line %d: %s", error.line,
+		return fail_set(f, FAIL_INVALID, "cannot read package.json as a JSON object: line %d: %s", error.line,
 				error.text);
 	if (wanted && !json_is_object(wanted))
-		return fail_set(f, FAIL_INVALID, "package.json: dependencies is not an object");
+		return fail_set(f, FAIL_INVALID, "cannot read package.json: dependencies is not an object");
 	json_object_foreach(wanted, name, version) {
 		const char *text_of = json_string_value(version);
 		if (!text_of)
-			return fail_set(f, FAIL_INVALID, "package.json: the version of '%.100s' is not a string", name);
+			return fail_set(f, FAIL_INVALID,
+					"cannot read package.json: the version of '%.100s' is not a string", name);
 		strv_add(ret, name);
 		strv_add(ret, streq(text_of, "*") || streq(text_of, "latest") ? "" : text_of);
 	}

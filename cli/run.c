@@ -137,7 +137,7 @@ static bool bring(const struct copy_result *result)
 	}
 	const char *name = result->export.name;
 	if (strchr(name, '/') || streq(name, "..") || export_bring(&result->export, name, &notices, &f) < 0) {
-		log_error("cannot bring '%s' here: %s", name, f.message ? f.message : "that is not a name");
+		log_error("cannot copy '%s' here: %s", name, f.message ? f.message : "it is not a file name");
 		return false;
 	}
 	for (size_t i = 0; i < notices.n; i++)
@@ -232,11 +232,12 @@ static void bring_pictures(struct run_verb *r)
 static int code_of(const struct run_verb *r, const struct terminal_end *end)
 {
 	if (r->timed_out) {
-		log_error("the program was ended after %llu s (--timeout)", (unsigned long long)r->options->timeout);
+		log_error("the program was stopped after %llu s, the time limit of --timeout",
+			  (unsigned long long)r->options->timeout);
 		return EXIT_TIME;
 	}
 	if (end->oom)
-		log_error("the program needed more memory than its session has (--memory SIZE gives it more)");
+		log_error("the program ran out of memory\n--memory SIZE gives its session more.");
 	else if (end->detail)
 		log_error("%s", end->detail);
 	return end->exit_code;
@@ -325,7 +326,7 @@ static void on_imported(void *ctx, const struct copy_result *results, size_t n, 
 	for (size_t i = 0; i < n; i++) {
 		const struct fail *why = &results[i].failure;
 		if (!results[i].success && cause_of(why) == CAUSE_FOLDER_TOO_LARGE) {
-			log_warning("only the program is copied: %s; --file PATH adds what it needs", why->message);
+			log_warning("only the program is copied: %s\n--file PATH copies what it needs.", why->message);
 		} else if (!results[i].success) {
 			report_fail(why);
 			end(r, EXIT_NO);
@@ -414,7 +415,9 @@ static int find_folder(struct run_verb *r)
 		return -1;
 	}
 	if (folder_is_too_much(folder))
-		log_warning("only the program is copied, not all of '%s'; --file PATH adds what it needs", folder);
+		log_warning(
+			"only the program is copied: '%s' is a home or root directory\n--file PATH copies what it needs.",
+			folder);
 	else
 		r->folder = take_ptr(folder);
 	return 0;
@@ -438,7 +441,7 @@ static int find_requirements(struct run_verb *r, const struct runtime *runtime, 
 	if (!path)
 		return 0;
 	if (read_text(path, &text) < 0)
-		return fail_set(f, FAIL_INVALID, "the requirements cannot be read");
+		return fail_set(f, FAIL_INVALID, "cannot read the requirements");
 	return package ? requirements_of_package(buf_str(&text), text.len, ret, f) :
 			 requirements_of_file(buf_str(&text), text.len, ret, f);
 }
@@ -525,7 +528,8 @@ static int prepare(struct run_verb *r)
 	if (code != EXIT_DONE)
 		return code;
 	if (!r->fresh.request.runtime->program) {
-		log_error("programs in %s cannot be run by themselves", r->fresh.request.runtime->title);
+		log_error("cannot run a program in %s: this language only runs cells, in husk repl",
+			  r->fresh.request.runtime->title);
 		return EXIT_USAGE;
 	}
 	r->name = name_of(r);

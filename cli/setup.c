@@ -40,8 +40,8 @@ static int find_recipes(char **ret_script, char **ret_images)
 		*ret_images = take_ptr(images);
 		return 0;
 	}
-	log_error("the recipes of the images are not beside this program");
 	log_error(
+		"cannot find the recipes of the images beside this program\n"
 		"Install Husk as a whole (make install, or one of its packages), or run ./setup-docker.sh in its folder.");
 	return -1;
 }
@@ -62,7 +62,7 @@ int setup_run(const struct options *options)
 		return EXIT_SYSTEM;
 	int r = dirs_make(logs);
 	if (r < 0) {
-		log_error("cannot make the folder '%s': %s", logs, strerror(-r));
+		log_error("cannot create the folder '%s': %s", logs, strerror(-r));
 		return EXIT_SYSTEM;
 	}
 	strv_add_all(&argv, script, "--images", images, "--logs", logs, NULL);

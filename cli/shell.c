@@ -116,7 +116,8 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 	tty_modes_see(&s->modes, data, n);
 	s->shown += n;
 	if (s->shown > SHOWN_MAX || stream_write(s->out, data, n) < 0) {
-		fail_set(&s->why, FAIL_INTERNAL, "the session's server shows more than it may");
+		fail_set(&s->why, FAIL_INTERNAL,
+			 "cannot show the terminal: the session's server sends more than its limit");
 		end(s, EXIT_SYSTEM, /* hung_up= */ true);
 	} else if (!stream_queued(s->out)) {
 		on_drained(s); /* of what is written at once, the stream does not tell */
@@ -223,14 +224,14 @@ static void begin(struct shell *s)
 					    .ctx = s };
 	tty_size(&request.rows, &request.cols);
 	if (!request.n_command)
-		fprintf(stderr, "husk: a shell in session %s (%s): exit leaves it, and so does ~. on a new line\n",
+		fprintf(stderr, "husk: a shell in session %s (%s); leave it with exit, or with ~. on a new line\n",
 			opened_session(s->opened), opened_runtime(s->opened));
 	s->terminal = attach_terminal(opened_attach(s->opened), &request, &s->why);
 	int r = s->terminal ? tty_enter() : 0;
 	if (r == 0 && s->terminal)
 		r = open_streams(s);
 	if (r < 0)
-		fail_set(&s->why, FAIL_INTERNAL, "the terminal cannot be used: %s", strerror(-r));
+		fail_set(&s->why, FAIL_INTERNAL, "cannot use the terminal: %s", strerror(-r));
 	if (s->why.kind)
 		end(s, EXIT_SYSTEM, /* hung_up= */ false);
 }
@@ -282,8 +283,8 @@ int shell_run(const struct options *options)
 	AUTO(fail_release) struct fail f = { 0 };
 	int code;
 	if (!tty_is_there()) {
-		log_error("husk shell needs a terminal, and standard input is none");
 		log_error(
+			"cannot open a terminal: standard input is not a terminal\n"
 			"`husk run FILE` runs a program without one; libhusk and the Python module run commands in a session.");
 		options_usage(stderr, options->verb);
 		return EXIT_USAGE;

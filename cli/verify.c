@@ -155,7 +155,7 @@ static int report(const struct verifying *v)
 	if (v->fail.kind)
 		return report_fail(&v->fail);
 	if (v->options->session && good && !v->records && !v->uncovered && !v->pruned) {
-		log_error("nothing is recorded of a session '%s'", v->options->session);
+		log_error("cannot verify session '%s': the log has no record of it", v->options->session);
 		return EXIT_NO;
 	}
 	(v->options->json ? print_json : print_lines)(v);

@@ -398,7 +398,7 @@ static void take_unknown(struct repl *r, const char *line, size_t n)
 static void take_line(struct repl *r, const char *line, size_t n)
 {
 	if (r->cell.len + n > CELL_MAX) {
-		log_error("a cell is at most %u bytes", CELL_MAX);
+		log_error("cannot run a cell of more than %u bytes", CELL_MAX);
 		leave(r, EXIT_NO);
 	} else if (r->block.syntax == SYNTAX_LINES) {
 		take_unknown(r, line, n);

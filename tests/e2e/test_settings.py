@@ -144,7 +144,7 @@ def test_a_secret_is_read_from_standard_input_and_not_listed(tmp_path):
 @pytest.mark.parametrize("args, words", [
     (("set", "CONTAINER_PIDS_LIMIT", "none"), "CONTAINER_PIDS_LIMIT"),
     (("set", "CONTAINER_PIDS_LIMITS", "64"), "no setting"),
-    (("set", "ENCRYPTION_KEY", "x" * 40), "can't be kept"),
+    (("set", "ENCRYPTION_KEY", "x" * 40), "cannot be stored itself"),
     (("get", "NOTHING"), "no setting"),
 ])
 def test_invalid_settings_are_not_kept(tmp_path, args, words):

@@ -108,7 +108,7 @@ def test_every_exit_restores_the_terminal(own_session, shell):
 
     done = subprocess.run([husk_binary(), "shell", own_session.id], env=clean_env(own_session.server.home), capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)
-    assert done.returncode == 64 and "needs a terminal" in done.stderr and "husk run" in done.stderr
+    assert done.returncode == 64 and "standard input is not a terminal" in done.stderr and "husk run" in done.stderr
 
     # The server dies: so does the terminal, and the next one takes the session over.
     orphan = shell()

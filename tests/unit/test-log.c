@@ -27,14 +27,14 @@ static void capture(void (*fn)(void))
 
 static void log_lines(void)
 {
-	log_error("%s", "pip failed:\n  no such package\nhusk: error: forged\n");
+	log_error("%s", "pip failed:\n  no such package\nhusk: forged\n");
 	log_warning("bell \a escape \033[1m tab \t cr \r.");
 }
 
 static void line_breaks_are_kept_and_other_control_characters_are_not(void **state)
 {
 	capture(log_lines);
-	assert_string_equal(got, "husk: error: pip failed:\n    no such package\n  husk: error: forged\n"
+	assert_string_equal(got, "husk: pip failed:\n    no such package\n  husk: forged\n"
 				 "husk: warning: bell ? escape ?[1m tab ? cr ?.\n");
 }
 
@@ -50,7 +50,7 @@ static void log_at_debug(void)
 static void debug_logs_have_times(void **state)
 {
 	static const char time[] = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z";
-	AUTO(freep) char *pattern = xasprintf("^husk: %s debug: request 7\nhusk: %s error: broken\n$", time, time);
+	AUTO(freep) char *pattern = xasprintf("^husk: %s debug: request 7\nhusk: %s broken\n$", time, time);
 	regex_t re;
 	assert_int_equal(regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB), 0);
 	capture(log_at_debug);

@@ -56,10 +56,9 @@ static void an_install_failure_is_printed_once(void **state)
 	rewind(file);
 	got[fread(got, 1, sizeof(got) - 1, file)] = '\0';
 	fclose(file);
-	assert_string_equal(got,
-			    "husk: error: the dependencies could not be installed\n  ERROR: no version of nothing\n"
-			    "ERROR: no version of nothing\n"
-			    "husk: error: the dependencies could not be installed\n");
+	assert_string_equal(got, "husk: the dependencies could not be installed\n  ERROR: no version of nothing\n"
+				 "ERROR: no version of nothing\n"
+				 "husk: the dependencies could not be installed\n");
 }
 
 int main(void)

@@ -145,7 +145,7 @@ static void a_blocked_loop_is_reported_with_its_stack(void **state)
 	AUTO(buf_release) struct buf said = { 0 };
 	assert_int_equal(run_child(be_late, 0, &said), 0);
 	const char *text = buf_str(&said);
-	assert_non_null(strstr(text, "husk: error: the loop has not turned for "));
+	assert_non_null(strstr(text, "husk: the loop has not turned for "));
 	assert_non_null(strstr(text, " ms; it is busy with a call of the tool slow? 7; its stack:\n"));
 	assert_non_null(strstr(text, "test-watchdog"));
 	assert_non_null(strstr(text, "the loop turns again after "));
