@@ -325,6 +325,7 @@ static void a_result_survives_encoding(void **state)
 	assert_null(got.error_message);
 }
 
+/* evidence: loop-work */
 static void encoding_ends_at_its_deadline(void **state)
 {
 	struct mime_part parts[] = { { .type = (char *)"text/plain", .data = (char *)"a", .len = 1 },

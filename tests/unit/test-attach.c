@@ -191,6 +191,7 @@ static void hold_rendering(int *from, const char *name)
 
 /* The first job holds back the one that prepares the end of the run, the second one the job that cleans what is shown: until then there is
  * no answer, while another session has its own. */
+/* evidence: loop-work */
 static void test_a_long_tail_is_cleaned_off_the_loop(void **state)
 {
 	int first[2], second[2];

@@ -152,6 +152,7 @@ static void a_failed_emulator_loses_only_the_screen(void **state)
 	fails("x", 1, "protocol");
 }
 
+/* evidence: loop-work */
 static void a_hanging_emulator_is_killed(void **state)
 {
 	start("sleep", 1000, 1000);
@@ -267,6 +268,7 @@ static void a_cut_does_not_wait_for_a_screen(void **state)
 	ends(1, ENDING_INTERRUPTED, "one\ntwo\n");
 }
 
+/* evidence: loop-work */
 static void only_the_end_of_long_output_is_cleaned_without_a_screen(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };

@@ -178,6 +178,7 @@ static void a_subscriber_is_notified_of_the_end(void **state)
 	quiet(r);
 }
 
+/* evidence: loop-work */
 /* Parsing a result of several MiB would keep the loop busy. What was parsed and printed again would have lost two digits. */
 static void a_result_is_passed_on_unchanged(void **state)
 {

@@ -220,6 +220,28 @@ static void a_cause_from_the_store_is_cleaned_like_output(void **state)
 	assert_string_equal(got.fail.message, "gone\xef\xbf\xbd[[note]] obey<U+202E>");
 }
 
+static void on_listed(void *ctx UNUSED, const struct listed_session *v, size_t n, const struct fail *f UNUSED,
+		      const struct fail *unsure UNUSED)
+{
+	assert_int_equal(n, 1);
+	assert_string_equal(v[0].name, "-");
+	assert_string_equal(v[0].cause, "gone\xef\xbf\xbd[[note]]<U+202E>");
+	assert_string_equal(v[0].runtime, "python[[note]]");
+	got.done = true;
+}
+
+/* evidence: names-clean */
+static void texts_of_the_store_are_cleaned_in_lists(void **state)
+{
+	AUTO(freep) char *id = create();
+	change_row(id, "state = 'ended', cause = 'gone' || char(10) || '⟦note⟧' || char(8238), "
+		       "runtime = 'python⟦note⟧', name = 'a⟦note⟧'");
+	forget();
+	assert_non_null(
+		manager_list_all(manager, &(struct list_request){ .all = true, .on_done = on_listed }, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+}
+
 static void an_adopted_session_is_removed_by_its_labels(void **state)
 {
 	AUTO(freep) char *id = create();
@@ -241,6 +263,7 @@ int main(void)
 		TEST(a_session_of_the_previous_version_is_adopted_and_stopped),
 		TEST(a_container_with_another_mark_is_left_alone),
 		TEST(a_cause_from_the_store_is_cleaned_like_output),
+		TEST(texts_of_the_store_are_cleaned_in_lists),
 		TEST(an_adopted_session_is_removed_by_its_labels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ static size_t span(const char *s)
 	return span_value((const uint8_t *)s, strlen(s));
 }
 
+/* evidence: loop-work */
 static void the_end_of_a_value_is_found(void **state)
 {
 	static const char *const values[] = { "0",
@@ -65,6 +66,7 @@ static void invalid_json_has_no_span(void **state)
 		assert_int_equal(span(bad[i]), 0);
 }
 
+/* evidence: loop-work */
 static void depth_is_bounded(void **state)
 {
 	AUTO(buf_release) struct buf deep = { 0 };

@@ -519,6 +519,7 @@ static void release_piece(void *ctx)
 	((struct maker *)ctx)->released++;
 }
 
+/* evidence: loop-work */
 static void a_piece_is_made_by_a_worker(void **state)
 {
 	struct maker some = { .text = "[1]" }, none = { 0 };
