@@ -308,36 +308,28 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 	};
 }
 
-static int select_rows(struct store_job *job, struct db *db, struct db_query q, struct fail *f)
-{
-	job_reset(job);
-	q.on_row = take_row;
-	q.ctx = job;
-	return db_exec(db, &q, f);
-}
-
 static int run_find(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct export_job *j = container_of(job, struct export_job, base);
-	return select_rows(
+	return job_select(
 		job, db,
 		(struct db_query){
 			.sql = "SELECT " EXPORT_COLUMNS
 			       " FROM exports WHERE thread = $1 AND session = $2 AND hash <> '' AND (path = $3 OR (directory = 1 AND substr($3, 1, length(path) + 1) = path || '/')) "
 			       "ORDER BY length(path) DESC, created DESC, id DESC LIMIT 1",
 			DB_PARAMS(db_text(j->row.thread), db_text(j->row.session), db_text(j->row.path)) },
-		f);
+		take_row, f);
 }
 
 static int run_get(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct export_job *j = container_of(job, struct export_job, base);
-	return select_rows(
+	return job_select(
 		job, db,
 		(struct db_query){ .sql = "SELECT " EXPORT_COLUMNS
 					  " FROM exports WHERE (thread = $1 OR $1 IS NULL) AND id = $2 AND hash <> ''",
 				   DB_PARAMS(db_text(j->row.thread), db_text(j->row.id)) },
-		f);
+		take_row, f);
 }
 
 static void finish_one(struct store_job *job, const struct fail *f)
@@ -385,20 +377,20 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 	uint64_t before = at->id ? at->created : INT64_MAX;
 	const char *id = at->id ? at->id : "";
 	if (!at->thread)
-		return select_rows(
+		return job_select(
 			job, db,
 			(struct db_query){
 				.sql = "SELECT " EXPORT_COLUMNS
 				       " FROM exports WHERE hash <> '' AND (created < $1 OR (created = $1 AND id < $2)) ORDER BY created DESC, id DESC LIMIT $3",
 				DB_PARAMS(db_int(before), db_text(id), db_int(j->limit)) },
-			f);
-	return select_rows(
+			take_row, f);
+	return job_select(
 		job, db,
 		(struct db_query){
 			.sql = "SELECT " EXPORT_COLUMNS
 			       " FROM exports WHERE thread = $4 AND hash <> '' AND (created < $1 OR (created = $1 AND id < $2)) ORDER BY created DESC, id DESC LIMIT $3",
 			DB_PARAMS(db_int(before), db_text(id), db_int(j->limit), db_text(at->thread)) },
-		f);
+		take_row, f);
 }
 
 static void finish_list(struct store_job *job, const struct fail *f)

@@ -47,6 +47,8 @@ const char *job_keep(struct store_job *job, const char *text);
 void *job_row(struct store_job *job);
 /* Forgets rows of an earlier attempt. */
 void job_reset(struct store_job *job);
+/* Runs a query whose rows are the results of the job: on_row gets the job as ctx and adds each with job_row(). */
+int job_select(struct store_job *job, struct db *db, struct db_query q, db_row_fn on_row, struct fail *f);
 /* Calls body in an exclusive transaction, which is rolled back if the job was dropped. */
 int job_transaction(struct store_job *job, struct db *db, enum db_durability durability,
 		    int (*body)(struct db *db, void *job, struct fail *f), struct fail *f);

@@ -102,12 +102,9 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 	};
 }
 
-static int select_rows(struct store_job *job, struct db *db, struct db_query q, struct fail *f)
+static int select_sessions(struct store_job *job, struct db *db, struct db_query q, struct fail *f)
 {
-	job_reset(job);
-	q.on_row = take_row;
-	q.ctx = job;
-	if (db_exec(db, &q, f) < 0)
+	if (job_select(job, db, q, take_row, f) < 0)
 		return -1;
 	for (size_t i = 0; i < job->n; i++)
 		if (check_seal(job, (struct session_record *)job->rows + i, f) < 0)
@@ -117,16 +114,16 @@ static int select_rows(struct store_job *job, struct db *db, struct db_query q, 
 
 static int select_one(struct store_job *job, struct db *db, const char *id, struct fail *f)
 {
-	return select_rows(job, db,
-			   (struct db_query){ .sql = "SELECT " COLUMNS " FROM sessions WHERE id = $1",
-					      DB_PARAMS(db_text(id)) },
-			   f);
+	return select_sessions(job, db,
+			       (struct db_query){ .sql = "SELECT " COLUMNS " FROM sessions WHERE id = $1",
+						  DB_PARAMS(db_text(id)) },
+			       f);
 }
 
 static int select_list(struct store_job *job, struct db *db, const char *thread, bool all, struct fail *f)
 {
 	/* One statement for all cases; $4 is the current time. */
-	return select_rows(
+	return select_sessions(
 		job, db,
 		(struct db_query){ .sql = "SELECT " COLUMNS
 					  " FROM sessions WHERE ($1 = 1 OR thread = $2) AND ($3 = 1 OR (" HOLDS_SLOT
@@ -190,7 +187,7 @@ static int evict(struct session_job *j, struct db *db, uint64_t n, struct fail *
 	struct db_query chosen = { .sql = "SELECT " COLUMNS " FROM sessions WHERE " IS_WARM
 					  "$1 ORDER BY CASE WHEN owner = $2 THEN 0 ELSE 1 END, created, id LIMIT $3",
 				   DB_PARAMS(db_int(now), db_text(j->row.owner), db_int(n)) };
-	if (select_rows(&j->base, db, chosen, f) < 0)
+	if (select_sessions(&j->base, db, chosen, f) < 0)
 		return -1;
 	for (size_t i = 0; i < j->base.n; i++) {
 		const struct session_record *row = (const struct session_record *)j->base.rows + i;

@@ -185,6 +185,14 @@ void job_reset(struct store_job *job)
 	job->n = 0;
 }
 
+int job_select(struct store_job *job, struct db *db, struct db_query q, db_row_fn on_row, struct fail *f)
+{
+	job_reset(job);
+	q.on_row = on_row;
+	q.ctx = job;
+	return db_exec(db, &q, f);
+}
+
 struct guarded {
 	struct store_job *job;
 	int (*body)(struct db *db, void *job, struct fail *f);
