@@ -7,7 +7,7 @@
 #include "mcp/next-step.h"
 #include "mcp/text.h"
 
-/* A message that is longer, or has several lines, is not in the first line. */
+/* A message that is longer or has several lines is not in the first line. */
 #define HEADLINE_CHARS 300
 #define MARK "⟦picture "
 #define MARK_END "⟧"
@@ -40,7 +40,7 @@ static size_t without_line_ends(const char *s)
 	return n;
 }
 
-/* One line stands beside its label, more stand below it. Nothing for an empty body. */
+/* A single line follows its label; several lines are placed below it. Nothing for an empty body. */
 static void add_labelled(struct buf *b, const char *label, const char *body)
 {
 	size_t n = without_line_ends(body);
@@ -71,14 +71,14 @@ static char *error_line(const struct run_result *run)
 	return xasprintf("%s: %s", run->error_type, run->error_message);
 }
 
-/* The whole error is in the first line: its traceback does not say it again. */
+/* The first line has the whole error, so the traceback does not repeat it. */
 static bool fits_headline(const struct run_result *run)
 {
 	const char *message = run->error_message ? run->error_message : "";
 	return !strchr(message, '\n') && utf8_count(message, strlen(message)) <= HEADLINE_CHARS;
 }
 
-/* Some languages' tracebacks say only where it was. */
+/* Some languages' tracebacks only give the location. */
 static bool has_message(const char *traceback, const char *line)
 {
 	return traceback && memmem(traceback, strlen(traceback), line, strcspn(line, "\n"));
@@ -103,7 +103,7 @@ static char *running_detail(const struct run_result *run)
 		return xasprintf("run %llu is queued behind run %llu and has not begun", number, behind);
 	if (run->queued)
 		return xasprintf("run %llu is queued and has not begun", number);
-	return xasprintf("run %llu goes on, after %.1f s; this is what is new of it", number,
+	return xasprintf("run %llu continues after %.1f s; this is its new output", number,
 			 (double)run->duration_ms / 1000);
 }
 
@@ -116,7 +116,7 @@ static char *waiting_detail(const struct run_result *run)
 	return xasprintf("run %llu reads its input%s", number, hidden);
 }
 
-/* For endings that come without a detail of the manager's. */
+/* For endings without a detail from the manager. */
 static char *default_detail(const struct run_result *run, const struct run_context *ctx)
 {
 	switch (run->ending) {
@@ -139,7 +139,7 @@ static char *default_detail(const struct run_result *run, const struct run_conte
 	case ENDING_CONTAINER_DIED:
 		return xstrdup("the container is gone; call stop_session, then create_session");
 	case ENDING_SESSION_LOST:
-		return xstrdup("the connection to the session was lost; whether the code finished is not known");
+		return xstrdup("the connection to the session was lost; whether the code finished is unknown");
 	case ENDING_RUNNING:
 		return running_detail(run);
 	case ENDING_WAITING:
@@ -157,7 +157,7 @@ static void add_ending(struct buf *b, const struct run_result *run, const struct
 				  queued			? xstrdup("⟦queued⟧") :
 								  xasprintf("⟦%s⟧", ending_name(run->ending));
 	AUTO(freep) char *standard = default_detail(run, ctx);
-	/* The error's own words come first, then the manager's detail. */
+	/* The error's message first, then the manager's detail. */
 	bool both = run->ending == ENDING_ERROR && run->detail;
 	AUTO(freep) char *text =
 		both ? xasprintf("%s (%s)", standard, run->detail) : xstrdup(run->detail ? run->detail : standard);
@@ -171,11 +171,11 @@ struct writer {
 	const struct run_result *run;
 	const struct pictures *pictures;
 	size_t next_picture;
-	size_t max_chars; /* of the whole: one piece never needs more */
-	bool labelled;	  /* what was written last is not stdout, and nothing shows where it ends */
+	size_t max_chars; /* limit of the whole text; no piece needs more */
+	bool labelled;	  /* the last output is not stdout, and no label marks its end */
 };
 
-/* The traceback without the lines that the first line of the answer has said. */
+/* The traceback without the lines that the first line of the answer repeats. */
 static char *rest_of_traceback(const struct run_result *run)
 {
 	size_t n = without_line_ends(run->error_traceback);
@@ -187,7 +187,7 @@ static char *rest_of_traceback(const struct run_result *run)
 	size_t start = n;
 	while (start > 0 && s[start - 1] != '\n')
 		start--;
-	/* The last line, where a type may be named with its module. */
+	/* The last line, which may name a type with its module. */
 	if (n - start >= length && memcmp(s + n - length, line, length) == 0 &&
 	    (n - start == length || s[n - length - 1] == '.') && !memchr(s + start, ' ', n - start - length))
 		n = start;
@@ -212,7 +212,7 @@ static void write_error(struct writer *w)
 static void write_bundle(struct writer *w, const char *label, const struct mime_bundle *bundle)
 {
 	AUTO(freep) char *text = display_text(bundle, w->max_chars);
-	if (!bundle->n) /* a place that was kept, and nothing came */
+	if (!bundle->n) /* a reserved place that stayed empty */
 		return;
 	if (!display_has_picture(bundle)) {
 		add_labelled(w->body, label, text);
@@ -302,7 +302,7 @@ static void note_pictures(struct buf *b, const struct pictures *p)
 	if (omitted > 0)
 		add_note(
 			b,
-			"%zu picture%s left out: an answer holds %d pictures and about 1 MB, and the last ones are kept. Show the others in calls of their own, or smaller (lower dpi).",
+			"%zu picture%s left out: an answer holds %d pictures and about 1 MB, and the last ones are kept. Show the others in separate calls, or smaller (lower dpi).",
 			omitted, omitted == 1 ? " was" : "s were", PICTURES_MAX);
 	if (bad > 0)
 		add_note(
@@ -324,17 +324,16 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 {
 	AUTO(freep) char *hint = answer_hint(run, ctx);
 	if (run->displays_dropped > 0)
-		add_note(b,
-			 "%llu displays were dropped: too many or too large for one run; of pictures the last are kept",
+		add_note(b, "%llu displays were dropped: too many or too large for one run; the last pictures are kept",
 			 (unsigned long long)run->displays_dropped);
-	/* A run that ended well may still have something to say. */
+	/* Notes for a run that succeeded. */
 	if (run->ending == ENDING_OK && run->detail)
 		add_note(b, "%s", run->detail);
 	if (run->lost)
-		add_note(b, "Variables that are gone: %s.", run->lost);
+		add_note(b, "Lost variables: %s.", run->lost);
 	if (run->behind && run->ending != ENDING_RUNNING && run->ending != ENDING_WAITING)
 		add_note(b, "It had to wait for run %llu.", (unsigned long long)run->behind);
-	/* Those of the runs before it are in the same text. */
+	/* The same text has the pictures of earlier runs. */
 	if (hint && strv_find(hints, hint) == SIZE_MAX) {
 		add_labelled(b, "⟦hint⟧", hint);
 		strv_add(hints, hint);
@@ -343,7 +342,7 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
-/* One run; `next_picture` goes on from run to run. */
+/* One run; `next_picture` counts across runs. */
 static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *pictures,
 		      size_t *next_picture, struct strv *hints, size_t max_chars)
 {
@@ -387,7 +386,7 @@ static char *still_running(const struct earlier_result *e)
 		(double)e->age_ms / 1000, number, number);
 }
 
-/* All that have not begun, in one line. */
+/* All runs that have not begun, in one line. */
 static void add_queued(struct buf *b, const struct run_result *run)
 {
 	size_t n = 0;
@@ -400,7 +399,7 @@ static void add_queued(struct buf *b, const struct run_result *run)
 		buf_add_str(b, "⟧ {run: N, interrupt: true} removes one.\n");
 }
 
-/* Runs that nobody waits for and whose end no answer has reported yet. */
+/* Runs without a waiter whose end was not reported yet. */
 static void add_earlier(struct buf *b, const struct run_result *run, const struct pictures *pictures,
 			size_t *next_picture, struct strv *hints, size_t max_chars)
 {

@@ -10,11 +10,11 @@
 #include "manager/manager.h"
 #include "mcp/rpc.h"
 
-/* Between two progress messages of a call. */
+/* Between two progress messages of a request. */
 #define PROGRESS_GAP_MS 500
-/* Output is shown this long after it arrives, so that a quick call sends only its answer. */
+/* Output is shown this long after it arrives, so a quick request sends only its answer. */
 #define PROGRESS_DELAY_MS 150
-/* Clients give up on calls that stay silent for long. */
+/* Clients give up on requests that are silent for long. */
 #define PROGRESS_ALIVE_MS 5000
 #define TAIL_BYTES 2048
 #define SHOWN_CHARS 300
@@ -35,11 +35,11 @@ struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const s
 
 /* --- answers that take long -------------------------------------------------------------------------------------- */
 
-/* What one may take; the texts in it then end early, and say so. */
+/* CPU limit of one worker job. When it is reached, texts are cut and say so. */
 #define LATER_CPU_MS 1000
 
 struct later {
-	struct call *call; /* not to be touched once it was forgotten */
+	struct call *call; /* do not touch after work_forget() */
 	struct call_work work;
 	struct work *running;
 	const struct revision *revision;
@@ -197,7 +197,7 @@ void call_cancel(struct call *c)
 	call_free(c);
 }
 
-/* Cuts off and returns the last line before *end; a \r starts the line over, as progress bars do. */
+/* Cuts off and returns the last line before *end. A \r starts the line over, as progress bars do. */
 static size_t last_line(const char *text, size_t *end, size_t *ret_n)
 {
 	size_t stop = *end, start = stop;

@@ -1,8 +1,9 @@
-/* One request in flight. It is answered exactly once or cancelled; either frees it. A cancelled call sends nothing more.
+/* One request in flight. It is answered exactly once or cancelled; both free it. A cancelled request sends nothing
+ * more.
  *
- * If the client gave a token, progress is sent: the last lines of live output, at most two messages a second, and a sign of life
- * every five seconds while nothing is printed. Its numbers always rise. What is pending when the answer comes is dropped: clients lose
- * a progress message that arrives in the same read as the answer. */
+ * If the client gave a token, progress is sent: the last lines of live output, at most two messages a second, and
+ * a sign of life every five seconds without output. The numbers always increase. Progress that is pending when the
+ * answer is sent is dropped, because clients lose a progress message that arrives in the same read as the answer. */
 #ifndef HUSK_MCP_CALL_H
 #define HUSK_MCP_CALL_H
 
@@ -17,13 +18,13 @@
 struct call;
 struct op;
 
-/* How a call reaches its peer. */
+/* How a request reaches its client. */
 struct call_ops {
-	/* The one answer, a message as JSON text. The call is freed once this returns. */
+	/* The one answer, a message as JSON text. The request is freed after this returns. */
 	void (*reply)(void *ctx, struct call *call, const struct buf *text);
 	/* Best effort: may be dropped. Takes the message. */
 	void (*progress)(void *ctx, json_t *message);
-	/* The call goes away, answered or not: forget it. */
+	/* The request is being freed, answered or not: forget it. */
 	void (*closed)(void *ctx, struct call *call);
 };
 
@@ -31,70 +32,73 @@ struct call {
 	json_t *id;
 	char *key; /* rpc_id_key() of the id */
 	const struct revision *revision;
-	const char *method;    /* the name; static */
-	const char *tool_name; /* likewise; NULL = no tool */
-	struct list link;      /* both for whoever owns the call */
+	const char *method;    /* name of the method; static */
+	const char *tool_name; /* name of the tool; static; NULL = no tool */
+	struct list link;      /* both for the owner of the request */
 	void *batch;
-	json_t *capabilities; /* of its client; NULL = none */
+	json_t *capabilities; /* the client's; NULL = none */
 	bool listening;	      /* a subscription: open until cancelled */
-	json_t *task_ids;     /* what it listens to, or is about to; NULL = no tasks */
-	bool knows_tasks;     /* its client does, and so may be answered with one */
+	json_t *task_ids;     /* tasks that it listens to, or will; NULL = none */
+	bool knows_tasks;     /* its client supports tasks, so the answer may be one */
 
-	json_t *args; /* what the decoded arguments borrow from */
+	json_t *args; /* the decoded arguments borrow from it */
 	void *decoded;
-	struct op *op; /* the manager's work behind it; cancelled with the call */
+	struct op *op; /* the manager's operation; cancelled with the request */
 	const void *tool;
 	const void *env;
-	void *data; /* its method's own, released with it */
+	void *data; /* for its method; released with the request */
 	void (*data_free)(void *data);
-	struct fail failure; /* to be told once the list of sessions is complete */
+	struct fail failure; /* waits for the complete list of sessions */
 	const char *failed_session;
 
 	/* Private. */
 	const struct call_ops *ops;
 	void *ctx;
 	bool replied;
-	int error_code;	 /* of the answer; 0 = a result */
-	bool tool_error; /* a result that says isError */
+	int error_code;	 /* error code of the answer; 0 = a result */
+	bool tool_error; /* the result has isError */
 	json_t *token;
 	struct timer *timer;
 	struct buf tail; /* the last bytes of live output */
 	bool output_pending;
-	struct later *later; /* the work that makes its answer; NULL = none */
+	struct later *later; /* the worker job that builds its answer; NULL = none */
 	int64_t progress;
 	uint64_t started_ms;
-	uint64_t last_ms; /* of the last progress message, or the start */
+	uint64_t last_ms; /* when the last progress message was sent, or the start */
 };
 
 /* References id. Never fails. */
 struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const struct revision *revision);
 /* Sends progress from now on, with this token (a string or an integer, referenced). */
 void call_set_progress(struct call *c, struct loop *loop, json_t *token);
-/* Both answer and free the call; result and data are taken. What every modern result must carry is added, resultType unless it has one. */
+/* Both answer and free the request, and take result and data. They add the fields that every modern result must
+ * have, resultType unless it is set. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
-/* The same; the result gets one more member, whose value is JSON text: large values that are text already are not parsed. */
+/* Likewise, with one more member in the result, whose value is JSON text. Large values that are JSON text already
+ * are not parsed again. */
 void call_reply_with(struct call *c, json_t *result, const char *name, const char *json);
-/* Answers with what `make` returns, a new reference. It runs in a worker, which also prints the result, and touches only ctx;
- * `release` frees ctx, on the loop, whether the call is answered or cancelled meanwhile. For what is too much for the loop. */
+/* Answers with the result of `make`, a new reference. For results that would block the loop: `make` runs in a
+ * worker, which also prints the result, and touches only ctx. `release` frees ctx on the loop, whether the request
+ * is answered or cancelled meanwhile. */
 struct call_work {
 	json_t *(*make)(void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
-	bool bulk;	     /* waits for a disk rather than computing; see base/work.h */
-	const char *session; /* whose data it is made of (base/work.h); copied */
+	bool bulk;	     /* waits for a disk instead of computing; see base/work.h */
+	const char *session; /* whose data it uses (base/work.h); copied */
 };
 void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work);
-/* What modern results of lists and reads must carry; for older revisions nothing. */
+/* Adds what modern results of lists and reads must have; nothing for older revisions. */
 void call_set_cache_hints(const struct revision *revision, json_t *result, json_int_t ttl_ms, const char *scope);
-/* Stops the work behind it and frees the call; nothing is sent. */
+/* Cancels the operation and frees the request; nothing is sent. */
 void call_cancel(struct call *c);
 /* Takes live output. */
 void call_output(struct call *c, const char *text, size_t n);
 
-/* Name, version and title of this server, as the revision has it. New reference. */
+/* Name, version and title of this server, in the form of the revision. New reference. */
 json_t *call_server_info(const struct revision *revision);
-/* The last lines of some output as one progress message; "" if there is nothing to show. The caller owns it. */
+/* The last lines of some output as one progress message; "" if there are none. The caller owns it. */
 char *call_progress_text(const char *text, size_t n);
 
 #endif

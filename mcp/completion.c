@@ -14,7 +14,7 @@
 /* The protocol's limit. */
 #define VALUES_MAX 100
 #define VALUE_BYTES_MAX 4096
-/* Entries that are looked at in a folder. */
+/* Entries of a folder that are read. */
 #define SCAN_MAX 10000
 #define EXPORTS_MAX 100
 
@@ -25,7 +25,8 @@ static bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Adds a value that starts with what was typed, once. A name that would have to be cleaned is not one that could be used. */
+/* Adds a value once if it starts with what was typed. Names that cleaning would change are left out, because they
+ * could not be used. */
 static void offer(json_t *values, const char *typed, const char *value)
 {
 	if (!starts_with(value, typed))
@@ -71,7 +72,7 @@ static bool is_below(const char *path, const char *folder)
 	return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
 }
 
-/* The folder is checked once it is open, so no link that is changed meanwhile leads elsewhere. */
+/* The folder is checked after it is opened, so a link that changes meanwhile cannot lead elsewhere. */
 static bool is_open_below(int fd, const struct strv *allowed)
 {
 	char link[64], real[PATH_MAX], place[PATH_MAX];
@@ -91,7 +92,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* True if the folder has more than was looked at. */
+/* True if the folder has more entries than were read. */
 static bool read_names(DIR *dir, const char *stem, struct strv *names)
 {
 	size_t seen = 0;
@@ -147,7 +148,7 @@ json_t *completion_of_path(const struct strv *allowed, const char *value)
 	return names_in(folder, slash + 1, allowed);
 }
 
-/* What a worker needs of it. */
+/* Input of a worker job. */
 struct path_request {
 	struct strv allowed;
 	char *value;
@@ -282,7 +283,7 @@ static void complete_run(struct connection *c, struct call *call)
 /* --- the method ----------------------------------------------------------------------------------------------------- */
 
 static const struct completer {
-	const char *ref; /* a template, or NULL: any prompt */
+	const char *ref; /* a template, or NULL for any prompt */
 	const char *argument;
 	void (*complete)(struct connection *c, struct call *call);
 } completers[] = {
@@ -301,7 +302,7 @@ static bool is_short(const json_t *value)
 	       strlen(json_string_value(value)) == json_string_length(value);
 }
 
-/* The name of a prompt or a template; NULL if there is no such one. */
+/* The name of a prompt or a template; NULL if it does not exist. */
 static const char *ref_of(const json_t *ref, bool *ret_prompt)
 {
 	const char *type = json_string_value(json_object_get(ref, "type"));

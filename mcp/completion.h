@@ -7,9 +7,9 @@
 
 void completion_complete(struct connection *c, struct call *call, json_t *params);
 
-/* The paths that start with value, in folders that are allowed; folders end in "/". Names that cannot be shown as they are get
- * left out, and so do hidden ones unless the value asks for them. Reads at most one folder, which blocks. The result of the
- * method; new reference. */
+/* The paths that start with value, in allowed folders; folders end in "/". Names that cannot be shown unchanged
+ * are left out, and so are hidden names unless value starts with a dot. Reads at most one folder, which blocks.
+ * Returns the result of the method as a new reference. */
 json_t *completion_of_path(const struct strv *allowed, const char *value);
 
 #endif

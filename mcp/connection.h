@@ -1,4 +1,4 @@
-/* One client's connection, as methods see it: what they may use, and what they remember of the client. */
+/* One client's connection, as methods see it: what they may use, and what they remember about the client. */
 #ifndef HUSK_MCP_CONNECTION_H
 #define HUSK_MCP_CONNECTION_H
 
@@ -10,16 +10,16 @@ struct connection {
 	struct loop *loop;
 	struct tool_env env;
 	const struct extension *extension; /* NULL = none */
-	struct list *calls;		   /* of struct call: those in flight */
-	const struct revision *legacy;	   /* of requests that name no version of their own */
+	struct list *calls;		   /* of struct call, in flight */
+	const struct revision *legacy;	   /* for requests that do not name a version */
 	size_t n_listening;		   /* open subscriptions/listen */
 	struct list subscriptions;	   /* see subscriptions.h */
-	bool initialized;		   /* in a legacy era, */
-	json_t *capabilities;		   /* with these of the client */
+	bool initialized;		   /* legacy era only: */
+	json_t *capabilities;		   /* the client's name and version */
 	struct {
 		struct timer *timer; /* NULL = the client has none */
-		struct list held;    /* calls that wait for the answer */
-		uint64_t number;     /* of the last request */
+		struct list held;    /* requests that wait for the roots */
+		uint64_t number;     /* number of the last request to the client */
 		bool asking, known;
 	} roots; /* see roots.h; the folders are in env */
 	struct {
@@ -27,11 +27,11 @@ struct connection {
 		size_t n_states;
 		uint64_t number; /* of the last request */
 	} inputs;		 /* see inputs.h */
-	/* Sends a message that answers no request; takes it. */
+	/* Sends a message that does not answer a request; takes it. */
 	void (*notify)(struct connection *c, json_t *message);
-	/* The same for a message that is JSON text. */
+	/* Likewise, for a message that is JSON text. */
 	void (*notify_text)(struct connection *c, const struct buf *text);
-	/* Likewise, unless the client is behind with reading. */
+	/* Likewise, unless the client is slow to read. */
 	void (*notify_if_idle)(struct connection *c, json_t *message);
 };
 

@@ -7,15 +7,15 @@
 #include "mcp/image.h"
 #include "mcp/text.h"
 
-/* Bytes of data for one part, and for all of them: the html of a plot library takes megabytes. */
+/* Bytes of data for one part, and for all parts: the HTML of a plot library takes megabytes. */
 #define PART_DATA_MAX 30000
 #define ALL_DATA_MAX 200000
-/* Bytes of a part that is shown as text because there is no plain form. */
+/* Bytes of a part that is shown as text because it has no plain form. */
 #define SHOWN_MAX 2000
-/* Bytes of base64: of a picture that could be sent, and of all that are checked. */
+/* Bytes of base64: of one picture, and of all pictures that are checked. */
 #define PICTURE_MAX (1u << 20)
 #define CHECKED_MAX (4u << 20)
-/* Text that has more bytes than this for each character that is shown is cut at once. */
+/* Text with more bytes than this for each shown character is cut first. */
 #define BYTES_PER_CHAR 8
 
 static const struct mime_part *find_part(const struct mime_bundle *b, const char *type)
@@ -83,7 +83,7 @@ static void find_all(struct found *found, const struct run_result *run)
 	}
 }
 
-/* The last ones are sent, so they are checked first; what cannot be sent is not checked. */
+/* The last pictures are sent, so they are checked first. Pictures that cannot be sent are not checked. */
 void pictures_collect(struct pictures *p, const struct run_result *run)
 {
 	struct found found = { 0 };
@@ -120,7 +120,7 @@ void pictures_choose(struct pictures *p, size_t max, size_t budget)
 	for (size_t i = p->n; i > 0; i--) {
 		struct picture *pic = &p->v[i - 1];
 		size_t cost = pic->data ? strlen(pic->data) + 64 : SIZE_MAX;
-		/* The only one is worth more than the size that is aimed at. */
+		/* A single picture may exceed the size that is aimed at. */
 		bool only = p->n == 1 && pic->data;
 		if (sent == max || (cost > budget && !only))
 			continue;
@@ -146,19 +146,19 @@ static const struct mime_part *readable_part(const struct mime_bundle *b)
 	return NULL;
 }
 
-/* What a kernel says about a figure or a table beside it: data for programs, no form to show. */
+/* Data for programs that a kernel adds to a figure or a table; not a form to show. */
 static bool is_description(const char *type)
 {
 	return strncmp(type, "application/vnd.husk.", strlen("application/vnd.husk.")) == 0;
 }
 
-/* "<Map object>" and "<Figure size 640x480 with 1 Axes>" say little. */
+/* "<Map object>" and "<Figure size 640x480 with 1 Axes>" tell the reader little. */
 static bool says_little(const struct mime_part *plain)
 {
 	return plain->data[0] == '<' && streq(plain->type, "text/plain");
 }
 
-/* Types and sizes, for those that have nothing better to show. */
+/* Types and sizes, for bundles without anything better to show. */
 static char *list_types(const struct mime_bundle *b, const struct mime_part *shown)
 {
 	struct buf out = { 0 };
@@ -204,7 +204,7 @@ static json_t *describe_part(const struct mime_part *part, size_t text_max, size
 	return entry;
 }
 
-/* The form that shows most, chosen as the reference does: one per display, since they all show the same thing. */
+/* The richest form, chosen as the reference does: one per display, since all forms show the same thing. */
 static const struct mime_part *richest_part(const struct mime_bundle *b)
 {
 	static const char *const types[] = { "text/html", "image/svg+xml", "text/markdown", "text/latex",
@@ -227,7 +227,7 @@ json_t *display_list(const struct run_result *run, size_t text_max)
 		if (part)
 			json_array_append_new(list, describe_part(part, text_max, &left));
 	}
-	/* The text forms of the result are in `result`. */
+	/* `result` has the text forms of the result. */
 	const struct mime_part *part = richest_part(&run->result);
 	if (part && !is_textual(part->type))
 		json_array_append_new(list, describe_part(part, text_max, &left));

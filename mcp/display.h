@@ -1,4 +1,4 @@
-/* Rich output of a run: which pictures go to the client, what the text says about the rest, and a list of it all. */
+/* Rich output of a run: the pictures for the client, the text about everything else, and a list of it all. */
 #ifndef HUSK_MCP_DISPLAY_H
 #define HUSK_MCP_DISPLAY_H
 
@@ -7,8 +7,8 @@
 #include "manager/manager.h"
 
 struct picture {
-	char *data; /* base64; NULL if it is not a picture that clients take */
-	bool large; /* not even looked at: it is, or all that follow are, more than an answer holds */
+	char *data; /* base64; NULL if it is not a picture that clients accept */
+	bool large; /* not checked: this picture, or those after it, exceed what an answer holds */
 	const char *type;
 	size_t bytes;
 	unsigned number; /* from 1, in the order of the blocks; 0 = not sent. Set by pictures_choose() */
@@ -21,21 +21,21 @@ struct pictures {
 
 #define PICTURES_MAX 8
 
-/* The best picture of each bundle that claims to be one, in the order of the text: those of earlier runs first. */
+/* The best picture of each bundle that claims to have one, in the order of the text: earlier runs first. */
 void pictures_collect(struct pictures *p, const struct run_result *run);
 void pictures_release(struct pictures *p);
-/* Numbers those that are sent: the last ones, at most max of them, within a budget of bytes. */
+/* Numbers the pictures to send: the last ones, at most max, within a budget of bytes. */
 void pictures_choose(struct pictures *p, size_t max, size_t budget);
 
 bool display_has_picture(const struct mime_bundle *b);
-/* What a reader of text sees of a bundle: its plain text, or type and size. "" if a picture says it all. Text that is far longer than
- * max_chars is cut. The caller owns it. */
+/* A bundle as text: its plain text, or type and size; "" if a picture is enough. Text much longer than max_chars
+ * is cut. The caller owns it. */
 char *display_text(const struct mime_bundle *b, size_t max_chars);
 /* [{type, size, data?}], the richest form of each display; data only for text types, up to text_max bytes and a limit for all. New
  * reference. */
 json_t *display_list(const struct run_result *run, size_t text_max);
-/* {type: text} of the text types of a result, null if it has none. New reference. Texts of more than text_max bytes are left out, and
- * their characters are counted in the object `counts`. */
+/* {type: text} for the text types of a result, null if it has none. New reference. Texts of more than text_max
+ * bytes are left out, and the object `counts` has their number of characters. */
 json_t *display_result(const struct mime_bundle *b, size_t text_max, json_t *counts);
 
 #endif

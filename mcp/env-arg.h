@@ -1,4 +1,4 @@
-/* The argument `env` of the tools that take one. */
+/* The argument `env` of several tools. */
 #ifndef HUSK_MCP_ENV_ARG_H
 #define HUSK_MCP_ENV_ARG_H
 
@@ -6,7 +6,7 @@
 
 #include "manager/manager.h"
 
-/* The variables of an object of texts (NULL for none), which they borrow from. The caller frees the vector. */
+/* The variables in an object of strings (NULL = none), which they borrow from. The caller frees the vector. */
 struct env_var *env_arg(json_t *texts, size_t *ret_n);
 
 #endif

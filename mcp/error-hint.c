@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 
 #define NAME_MAX_CHARS 60
-/* Only the ends of long texts are searched: errors come last. */
+/* Bytes searched at the end of long texts: errors come last. */
 #define SEARCHED 16384u
 
 static const char *end_of(const char *text)
@@ -14,7 +14,7 @@ static const char *end_of(const char *text)
 	return n > SEARCHED ? text + n - SEARCHED : text ? text : "";
 }
 
-/* Where the words are in the error or, of a command, in what it wrote; else NULL. */
+/* Finds the words in the error or, for a command, in its output; else NULL. */
 static const char *find(const struct run_result *run, const char *words)
 {
 	const char *texts[] = { run->error_message, run->error_type ? "" : run->stderr_text,
@@ -37,7 +37,7 @@ static bool has_any(const struct run_result *run, const char *const *words)
 
 /* --- missing packages -------------------------------------------------------------------------------------------- */
 
-/* Of modules that are called otherwise than their packages. */
+/* Modules whose names differ from their packages. */
 static const char *package_of(const char *module)
 {
 	static const char *const names[][2] = { { "cv2", "opencv-python-headless" },
@@ -56,7 +56,7 @@ static const char *package_of(const char *module)
 	return module;
 }
 
-/* A name of a package, or NULL if it is anything else: it is repeated as part of a command. The caller owns it. */
+/* The name if it is a valid package name, else NULL, because it becomes part of a command. The caller owns it. */
 static char *name_at(const char *p)
 {
 	size_t n = 0;
@@ -75,7 +75,7 @@ static char *missing_package(const struct run_result *run)
 		      { "Cannot find module '", "npm install ", "" },
 		      { "Cannot find package '", "npm install ", "" },
 		      { "there is no package called ‘", "install.packages(\"", "\")" } };
-	/* The Node.js kernel says it itself. */
+	/* The Node.js kernel's message says it already. */
 	bool told = find(run, "is not installed: name it") != NULL;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		const char *found = find(run, kinds[i].words);
@@ -93,7 +93,7 @@ static char *missing_package(const struct run_result *run)
 	return NULL;
 }
 
-/* --- what a sandbox does not have --------------------------------------------------------------------------------- */
+/* --- what a session does not have --------------------------------------------------------------------------------- */
 
 static bool wants_root(const struct run_result *run)
 {
@@ -102,7 +102,7 @@ static bool wants_root(const struct run_result *run)
 	return has_any(run, words);
 }
 
-/* A path that is usual on the user's own computer, and not in a session. */
+/* A path that exists on users' computers but not in a session. */
 static bool names_host_path(const struct run_result *run)
 {
 	static const char *const paths[] = { "/Users/", "/Volumes/", "/mnt/", "C:\\", "C:/", NULL };

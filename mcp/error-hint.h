@@ -1,10 +1,10 @@
-/* What a model can do about an error that its code or command ran into, by the words of interpreters, shells and libraries. */
+/* Hints for a model about an error of its code or command, by the words of interpreters, shells and libraries. */
 #ifndef HUSK_MCP_ERROR_HINT_H
 #define HUSK_MCP_ERROR_HINT_H
 
 #include "manager/manager.h"
 
-/* NULL if the error is not one of those that need a hint. The caller owns it. */
+/* NULL if there is no hint for this error. The caller owns it. */
 char *error_hint(const struct run_result *run);
 
 #endif

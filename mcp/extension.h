@@ -1,18 +1,19 @@
-/* Tools, prompts, resources and tasks that a program adds to the server's own. The shipped server has none; the program that the
- * conformance suite tests has its fixtures (tests/conformance/fixtures.h). */
+/* Tools, prompts, resources and tasks that a program adds to the server's own. The shipped server has none. The
+ * program for the conformance suite adds its fixtures (tests/conformance/fixtures.h). */
 #ifndef HUSK_MCP_EXTENSION_H
 #define HUSK_MCP_EXTENSION_H
 
 #include "mcp/connection.h"
 
 struct extension {
-	/* Called before the server's own method, call->method. True if the extension answers the call, now or later. */
+	/* Called before the server's own method, call->method. True if the extension answers the request, now or
+	 * later. */
 	bool (*request)(void *ctx, struct connection *c, struct call *call, json_t *params);
 	/* Adds its entries to the result of a list. */
 	void (*list)(void *ctx, const char *method, json_t *result);
 	/* True if clients can subscribe to the resource. */
 	bool (*has_resource)(void *ctx, const char *uri);
-	/* The server goes away, before its loop does. */
+	/* The server is being freed, before its loop. */
 	void (*close)(void *ctx);
 	void *ctx;
 };

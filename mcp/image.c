@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 
-/* Model APIs refuse larger ones. */
+/* Model APIs refuse larger pictures. */
 #define SIDE_MAX 8000
 
 int image_rank(const char *type)
@@ -46,7 +46,7 @@ static bool fits(uint32_t width, uint32_t height)
 
 #define PNG_CHUNK 12 /* length, type and checksum */
 
-/* For each of eight bytes in a row, what it does to the checksum of all of them. */
+/* Checksum tables, one for each of eight consecutive bytes. */
 static uint32_t tables[8][256];
 
 static void make_tables(void)
@@ -62,7 +62,7 @@ static void make_tables(void)
 			tables[t][i] = tables[t - 1][i] >> 8 ^ tables[0][tables[t - 1][i] & 255];
 }
 
-/* On the loop and in workers. */
+/* Used on the loop and in workers. */
 uint32_t image_crc(const uint8_t *data, size_t n)
 {
 	static pthread_once_t made = PTHREAD_ONCE_INIT;
@@ -117,7 +117,7 @@ static bool is_frame_header(uint8_t marker)
 	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-/* Past the pixels that begin at `at`: the next marker that is neither a stuffed byte nor a restart. */
+/* Skips the pixels that begin at `at`: finds the next marker that is neither a stuffed byte nor a restart. */
 static size_t skip_scan(const uint8_t *b, size_t n, size_t at)
 {
 	while (at + 1 < n && !(b[at] == 0xff && b[at + 1] != 0 && (b[at + 1] < 0xd0 || b[at + 1] > 0xd7)))
@@ -132,7 +132,7 @@ static bool is_jpeg(const uint8_t *b, size_t n)
 		uint8_t marker = b[at + 1];
 		if (b[at] != 0xff)
 			return false;
-		if (marker == 0xff) { /* filling */
+		if (marker == 0xff) { /* fill byte */
 			at++;
 			continue;
 		}
@@ -158,7 +158,7 @@ static bool is_jpeg(const uint8_t *b, size_t n)
 
 /* --- GIF: blocks of sub-blocks, to the trailer -------------------------------------------------------------------- */
 
-/* Past the sub-blocks at `at`, or 0 if they do not end. */
+/* Skips the sub-blocks at `at`; 0 if they do not end. */
 static size_t skip_blocks(const uint8_t *b, size_t n, size_t at)
 {
 	while (at < n && b[at])
@@ -198,7 +198,7 @@ static bool is_gif(const uint8_t *b, size_t n)
 
 /* --- WebP: chunks of a RIFF file ---------------------------------------------------------------------------------- */
 
-/* 1 if the chunk has pixels, 0 if not, -1 if it is not what it says. */
+/* 1 if the chunk has pixels, 0 if not, -1 if it is malformed. */
 static int check_webp_chunk(const uint8_t *type, const uint8_t *d, size_t length)
 {
 	if (memcmp(type, "VP8X", 4) == 0)
@@ -239,7 +239,7 @@ static bool is_webp(const uint8_t *b, size_t n)
 	return at == n && pixels;
 }
 
-/* The type, if the bytes are a whole picture of it from the first to the last. */
+/* The type, if the bytes are one complete picture of it. */
 static const char *check(const uint8_t *b, size_t n)
 {
 	if (n > 8 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0)
@@ -264,7 +264,7 @@ char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_
 		return NULL;
 	*ret_type = type;
 	*ret_bytes = bytes.len;
-	/* As most come, so they go. */
+	/* Most are sent as they came. */
 	if (base64_is_strict(data, n))
 		return xstrndup(data, n);
 	base64_encode(bytes.data, bytes.len, &text);

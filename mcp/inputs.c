@@ -6,9 +6,9 @@
 #include "mcp/rpc.h"
 
 #define ID_PREFIX "husk-input-"
-/* Of one connection: calls that a client was asked about and has not sent again. The oldest is forgotten first. */
+/* Per connection: requests that wait to be sent again by their client. The oldest is forgotten first. */
 #define STATES_MAX 64
-/* Of a name: random bytes. */
+/* Random bytes in a name. */
 #define NAME_BYTES 16
 
 /* One requestState. */
@@ -18,12 +18,12 @@ struct input_state {
 	json_t *state;
 };
 
-/* A call of a legacy era that waits; it belongs to the call. */
+/* A waiting request of a legacy era; owned by the request. */
 struct input_wait {
 	struct list node;
 	struct connection *connection;
 	struct call *call;
-	json_t *open; /* keys of the requests that are not answered, by id */
+	json_t *open; /* keys of the unanswered requests, by id */
 	json_t *answers, *state;
 	inputs_fn *on_answers;
 };
@@ -118,7 +118,7 @@ bool inputs_resume(struct connection *c, struct call *call, const json_t *params
 
 /* --- legacy eras --------------------------------------------------------------------------------------------------- */
 
-/* Requests that are still open are withdrawn: their call was cancelled. */
+/* Withdraws open requests to the client, because their request was cancelled. */
 static void wait_free(void *data)
 {
 	struct input_wait *w = data;

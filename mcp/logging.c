@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "mcp/rpc.h"
 
-/* From the least severe on. What husk logs is an error at most: a client that asks for more severe messages gets none. */
+/* By increasing severity. husk logs at most errors, so a client that sets a higher level gets nothing. */
 static const struct {
 	const char *name;
 	enum log_level least;

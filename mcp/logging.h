@@ -1,5 +1,5 @@
-/* Log messages for clients of legacy eras that ask for them with logging/setLevel: what husk also writes to stderr, from that level on.
- * 2026-07-28 deprecates them in favour of stderr, so modern clients get none. */
+/* Log messages for clients of legacy eras that request them with logging/setLevel: what husk also writes to
+ * stderr, from that level on. 2026-07-28 deprecates them in favour of stderr, so modern clients get none. */
 #ifndef HUSK_MCP_LOGGING_H
 #define HUSK_MCP_LOGGING_H
 
@@ -7,7 +7,7 @@
 
 /* logging/setLevel. */
 void logging_set_level(struct connection *c, struct call *call, json_t *params);
-/* Nothing more is sent. */
+/* Stops sending. */
 void logging_release(struct connection *c);
 
 #endif

@@ -14,7 +14,7 @@
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
-/* None of this changes while the process lives. */
+/* This is constant for the life of the process. */
 #define DISCOVER_TTL_MS 3600000
 #define TOOLS_TTL_MS 300000
 #define LISTENING_MAX 64
@@ -64,7 +64,7 @@ static void do_ping(struct connection *c, struct call *call, json_t *params)
 static void do_tools_list(struct connection *c, struct call *call, json_t *params)
 {
 	const json_t *cursor = json_object_get(params, "cursor");
-	/* All tools fit on one page, so no cursor can be ours. */
+	/* All tools fit on one page, so any cursor is invalid. */
 	if (cursor && !json_is_null(cursor)) {
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
@@ -76,7 +76,7 @@ static void do_tools_list(struct connection *c, struct call *call, json_t *param
 	call_reply(call, result);
 }
 
-/* Returns false after answering: the token is neither a string nor an integer. */
+/* Returns false after answering if the token is neither a string nor an integer. */
 static bool take_progress_token(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
@@ -146,7 +146,7 @@ static void listen_to_tasks(struct connection *c, struct call *call)
 		begin_listening(c, call);
 }
 
-/* A client that asks for notifications that do not exist gets an open subscription, and an acknowledgement without them. */
+/* A client that requests unknown notifications gets an open subscription, and an acknowledgement without them. */
 static void do_listen(struct connection *c, struct call *call, json_t *params)
 {
 	if (!json_is_object(json_object_get(params, "notifications"))) {

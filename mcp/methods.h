@@ -8,14 +8,14 @@ struct method {
 	const char *name;
 	bool legacy;
 	bool modern;
-	bool alone; /* not in a batch */
-	/* Answers the call now or later; params may be NULL. */
+	bool alone; /* not allowed in a batch */
+	/* Answers the request now or later; params may be NULL. */
 	void (*handle)(struct connection *c, struct call *call, json_t *params);
 };
 
-/* NULL if that era does not have it. */
+/* NULL if that era lacks the method. */
 const struct method *method_find(const char *name, bool modern);
-/* Ends a subscription gracefully: answers and frees the call. */
+/* Ends a subscription gracefully: answers and frees the request. */
 void method_end_listening(struct call *call);
 
 #endif

@@ -15,7 +15,7 @@ static const char replace_and_think[] =
 	"Call stop_session, then create_session. Before running the same code again, find the cause: files imported into "
 	"this session? memory exhausted? an unhandled error? Never re-run the same code unchanged.";
 
-/* By cause; NULL where the manager's hint says it all. */
+/* By cause; NULL where the manager's hint is enough. */
 static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_CLIENT] = ASK_USER,
 	[CAUSE_NO_ENGINE] = ASK_USER,
@@ -48,17 +48,17 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_RUN] = "Use the number that an answer named as `run`.",
 	[CAUSE_RUN_TOLD] = "Nothing is left to wait for: see that answer.",
 	[CAUSE_RUN_WAITED] = "Wait for the answer to that call.",
-	[CAUSE_RUN_FOREIGN] = "Leave it alone, or end it with `interrupt` if it must not go on.",
+	[CAUSE_RUN_FOREIGN] = "Leave it alone, or end it with `interrupt`.",
 	[CAUSE_NOT_INTERACTIVE] =
 		"End it and start it again with `interactive`, or give it its input in a file or a pipe.",
 	[CAUSE_NO_PROMPT] = "Call with `run` alone: the answer says what became of it.",
-	[CAUSE_OLD_SESSION] = "Call create_session for a new one, or go on without them.",
+	[CAUSE_OLD_SESSION] = "Call create_session for a new one, or do without them.",
 	[CAUSE_TOO_LONG] = "Put it into a file with import_files and run that.",
 	[CAUSE_LIMIT_SESSIONS] = USE_OR_STOP,
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = USE_OR_STOP,
 
 	[CAUSE_NO_ANSWER] = "Try again once the engine answers; the session is kept for its lease.",
-	[CAUSE_NO_END] = "See with execute_terminal what it did before you run it again.",
+	[CAUSE_NO_END] = "First check what it did with execute_terminal.",
 
 	[CAUSE_INSTALL_FAILED] =
 		"Correct the names or versions in `dependencies` and call create_session again. No session was made.",
@@ -67,13 +67,13 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_INSTALL_SIZE] = "Call create_session with fewer or smaller `dependencies`. No session was made.",
 	[CAUSE_INSTALL_LOST] = "Call create_session again. No session was made.",
 
-	[CAUSE_STREAM_BROKE] = "See with execute_terminal what is there, and try again.",
-	[CAUSE_STALLED] = "See with execute_terminal what is running in the session, and try again.",
+	[CAUSE_STREAM_BROKE] = "Check what is there with execute_terminal, and retry.",
+	[CAUSE_STALLED] = "Check what is running with execute_terminal, and try again.",
 	[CAUSE_PATH_DENIED] = "Ask the user to do that, or to give you the content.",
 	[CAUSE_NOT_EXPORTED] = "Call export_files in that session first.",
 };
 
-/* For a failure that carries neither a hint nor a cause with a step of its own. */
+/* For a failure without a hint and without a step for its cause. */
 static const char *step_for_kind(enum fail_kind kind, bool listed)
 {
 	switch (kind) {
@@ -101,7 +101,7 @@ static const char *step_for_kind(enum fail_kind kind, bool listed)
 	return NULL;
 }
 
-/* A hint that names `husk` is for a person's terminal, which may not know the word: a bundle or npx puts it on no PATH. */
+/* A hint that names `husk` is for a user's terminal. A bundle or npx does not add husk to PATH. */
 static char *where_the_program_is(const char *hint)
 {
 	AUTO(freep) char *self = hint && strstr(hint, "`husk ") ? realpath("/proc/self/exe", NULL) : NULL;
@@ -124,7 +124,7 @@ char *next_step_after_fail(const struct fail *f, bool listed)
 
 /* --- after a run -------------------------------------------------------------------------------------------------- */
 
-/* PID 1 says it in the detail of a cell. */
+/* For a cell, PID 1's detail says it. */
 static const char *what_is_left(const struct run_result *run, bool terminal)
 {
 	if (terminal)
@@ -166,7 +166,7 @@ static char *after_timeout(const struct run_result *run, const struct run_terms 
 static char *after_oom(const struct run_result *run, const char *left)
 {
 	AUTO(freep) char *memory = memory_limit(run);
-	/* Of an interpreter that was killed, PID 1 says how much there was. */
+	/* For a killed interpreter, PID 1 reports the amount. */
 	if (run->ending == ENDING_OOM && run->detail)
 		return xasprintf("%s" AFTER_OOM, left);
 	return xasprintf("It needed more than %s. %s" AFTER_OOM, memory, left);
@@ -184,7 +184,7 @@ static char *after_queued(const struct run_result *run)
 		answer, ahead, ahead, own);
 }
 
-/* In the C library's words, which every interpreter and installer passes on. */
+/* In the C library's words, which every interpreter and installer repeats. */
 static bool ran_out_of_space(const struct run_result *run)
 {
 	static const char words[] = "No space left on device";
@@ -195,7 +195,7 @@ static bool ran_out_of_space(const struct run_result *run)
 static const char *after_loss(enum cause cause)
 {
 	if (cause == CAUSE_NO_ANSWER || cause == CAUSE_NO_END)
-		return "It may have run, and may run still. Once the engine answers again, look at what it did before you run it again; the session is kept for its lease.";
+		return "It may have run, or still run. Once the engine answers, check what it did before you run it again; the session is kept for its lease.";
 	return steps[cause] ? steps[cause] : replace_and_think;
 }
 

@@ -5,7 +5,7 @@
 #include "mcp/extension.h"
 #include "mcp/rpc.h"
 
-/* Of one argument: a bug report with its traceback, or a function to measure. */
+/* Size of one argument: a bug report with its traceback, or a function to measure. */
 #define ARGUMENT_MAX (64u << 10)
 #define ARGUMENTS_MAX 16
 #define LIST_TTL_MS 3600000
@@ -18,8 +18,8 @@ struct prompt_argument {
 
 struct prompt {
 	const char *name, *title, *description;
-	struct prompt_argument arguments[5]; /* the last has no name */
-	/* Appends what the model is to do; args has only strings. */
+	struct prompt_argument arguments[5]; /* the last one has no name */
+	/* Appends the instructions for the model; args has only strings. */
 	void (*write)(struct buf *b, const json_t *args);
 };
 
@@ -32,14 +32,14 @@ struct prompt {
 		"language", "Language of the interpreter; default: the one that fits."                                 \
 	}
 
-/* NULL if it is not given or empty. */
+/* NULL if it is missing or empty. */
 static const char *given(const json_t *args, const char *name)
 {
 	const char *value = json_string_value(json_object_get(args, name));
 	return value && *value ? value : NULL;
 }
 
-/* For one that check() has found. */
+/* For an argument that check() has found. */
 static const char *required(const json_t *args, const char *name)
 {
 	const char *value = given(args, name);
@@ -193,7 +193,7 @@ static bool is_text(const json_t *value, size_t max)
 	       strlen(json_string_value(value)) == json_string_length(value);
 }
 
-/* Returns a sentence, or NULL if they are as they have to be. The caller owns it. */
+/* Returns a sentence, or NULL if the arguments are valid. The caller owns it. */
 static char *check(const struct prompt *p, json_t *args)
 {
 	const char *name;

@@ -14,16 +14,16 @@
 #include "mcp/tools.h"
 
 #define PAGE 100
-/* What fits into one line for every client, as base64 or with its escapes. */
+/* Fits into one line for every client, as base64 or with escapes. */
 #define READ_MAX (4u << 20)
-/* What is encoded on the loop; more by a worker. */
+/* Encoded on the loop; larger content by a worker. */
 #define LOOP_MAX (64u << 10)
 #define URI_MAX 4096
 #define RUN_PREFIX "husk://run/"
-/* Of a run's text, which escapes make longer. */
+/* Limit of a run's text, which escapes make longer. */
 #define RUN_MAX (1u << 20)
 #define NOT_FOUND_LEGACY (-32002)
-/* A new export is listed at once; the content of one never changes. */
+/* New exports must be listed at once; their content never changes. */
 #define LIST_TTL_MS 0
 #define TEMPLATES_TTL_MS 3600000
 #define READ_TTL_MS 3600000
@@ -90,7 +90,7 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 	call_reply(call, result);
 }
 
-/* "MS.ID", as list_done() hands it out. */
+/* "MS.ID", the page mark of list_done(). */
 static bool read_cursor(const json_t *cursor, uint64_t *ret_ms, char **ret_id)
 {
 	const char *text = json_string_value(cursor);
@@ -166,7 +166,7 @@ static void too_large(struct call *call, const struct export_info *e)
 			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));
 }
 
-/* Text whose escapes do not make the line too long. */
+/* Text that stays within the line limit with its escapes. */
 static bool is_text(const uint8_t *data, size_t n)
 {
 	size_t controls = 0;

@@ -1,4 +1,4 @@
-/* Failures as results: the one place where a kind becomes the words that clients of the reference know. */
+/* Failures as results: the only place where a kind becomes the words that clients of the reference know. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -89,7 +89,7 @@ json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx)
 {
 	AUTO(freep) char *hint = next_step_after_fail(f, json_array_size(ctx->active_sessions) > 0);
 	AUTO(freep) char *error = xasprintf("%s: %s", leading_words(f->kind), f->message ? f->message : "failed");
-	/* A list of sessions does not help with a bad argument. */
+	/* A bad argument does not need a list of sessions. */
 	AUTO(freep) char *text = fail_text(error, f->kind == FAIL_INVALID ? NULL : ctx->active_sessions, hint);
 	json_t *fields = fail_fields(f, ctx, error, hint);
 	json_t *result =

@@ -6,7 +6,7 @@
 #include "mcp/display.h"
 #include "mcp/text.h"
 
-/* What is kept of each field when the whole would not fit into a line. */
+/* Kept of each field when the whole does not fit into a line. */
 #define FIELD_CHARS_WHEN_TIGHT 100000
 
 /* --- the fields ----------------------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static json_t *run_error(const struct run_result *run, size_t text_max)
 
 static json_t *earlier_fields(const struct run_result *run, const struct run_context *ctx, size_t text_max);
 
-/* Texts of more than text_max bytes are counted instead. */
+/* Texts of more than text_max bytes are replaced by their number of characters. */
 static json_t *run_fields(const struct run_result *run, const struct run_context *ctx, size_t text_max)
 {
 	json_t *o = json_object();
@@ -139,7 +139,8 @@ static void bound_one(json_t *fields)
 	json_object_set_new(fields, "display_outputs", json_array());
 }
 
-/* With the MAX_* settings raised or turned off, the fields alone could exceed the hard limit of a line. Returns their length. */
+/* If MAX_* settings are raised or turned off, the fields alone could exceed the hard limit of a line. Returns
+ * their length. */
 static size_t bound_fields(json_t *fields)
 {
 	size_t n = json_print_size(fields);
@@ -167,7 +168,7 @@ static json_t *new_result(const char *text, bool is_error)
 
 static json_t *picture_block(const struct picture *p)
 {
-	/* Base64, as image_take() made or checked it: not looked through again. */
+	/* Base64 that image_take() made or checked; it is not checked again. */
 	return json_pack("{s:s, s:o, s:s}", "type", "image", "data", json_string_nocheck(p->data), "mimeType", p->type);
 }
 
@@ -185,7 +186,7 @@ static void append_text(json_t *content, const char *text, size_t n)
 		json_array_append_new(content, text_block(piece));
 }
 
-/* Each picture right after its mark. What the cut of the text took the mark of comes at the end. */
+/* Places each picture right after its mark. Pictures whose mark was cut come at the end. */
 static json_t *interleaved(const char *text, struct pictures *p)
 {
 	json_t *content = json_array();
@@ -207,14 +208,14 @@ static json_t *interleaved(const char *text, struct pictures *p)
 
 json_t *result_of_run(const struct run_result *run, const struct run_context *ctx)
 {
-	/* The text block has the long texts: with both, they would travel twice. */
+	/* The text block has the long texts; do not send them twice. */
 	json_t *fields = run_fields(run, ctx, RESULT_META_TEXT_MAX);
 	json_t *structured = ctx->structured ? run_fields(run, ctx, SIZE_MAX) : NULL;
 	struct pictures pictures;
 	size_t fields_size = bound_fields(fields) + (structured ? bound_fields(structured) : 0);
 	pictures_collect(&pictures, run);
 
-	/* Escapes may make the text longer; the rest is the envelope. */
+	/* Reserve for escapes in the text, and for the envelope. */
 	size_t text_max = 4 * (ctx->max_chars ? ctx->max_chars : ANSWER_CHARS);
 	size_t base = fields_size + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
 	pictures_choose(&pictures, PICTURES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);

@@ -1,9 +1,9 @@
-/* What a tool answers: run results and failures as content blocks. Pure: no loop, no connection.
+/* Results of tools: run results and failures as content blocks. Pure: no loop, no connection.
  *
- * A run becomes one text block that reads well (mcp/answer.h), then pictures.
- * Its fields are in _meta["dev.husk/result"], where a text of more than RESULT_META_TEXT_MAX bytes is counted instead: `stdout_chars`
- * stands for `stdout`, `result_chars` has the types that are missing in `result`, and an entry of display_outputs has no data.
- * structuredContent has all texts. Clients that see it hide text or pictures, so it is sent only where it is asked for. */
+ * A run becomes one readable text block (mcp/answer.h), then pictures. Its fields are in _meta["dev.husk/result"].
+ * A text of more than RESULT_META_TEXT_MAX bytes is replaced there by its length: `stdout_chars` for `stdout`,
+ * `result_chars` for missing types of `result`, and entries of display_outputs without data. structuredContent has
+ * all texts. Clients that get it hide text or pictures, so it is sent only if requested. */
 #ifndef HUSK_MCP_RESULT_H
 #define HUSK_MCP_RESULT_H
 
@@ -15,7 +15,8 @@
 
 #define RESULT_META "dev.husk/result"
 #define RESULT_META_TEXT_MAX 4096
-/* Clients refuse more: Claude Desktop lines over 1 MiB; the TypeScript SDK closes the connection past 10 MiB. */
+/* Clients refuse more: Claude Desktop refuses lines over 1 MiB; the TypeScript SDK closes the connection above 10
+ * MiB. */
 #define RESULT_LINE_AIM 1000000
 #define RESULT_LINE_MAX (8u << 20)
 
@@ -23,17 +24,18 @@
 json_t *result_of_run(const struct run_result *run, const struct run_context *ctx);
 
 struct fail_context {
-	const char *session_id;	 /* NULL if the call names none */
+	const char *session_id;	 /* NULL if the request names none */
 	json_t *details;	 /* borrowed: problems of args_decode(); NULL if none */
 	json_t *active_sessions; /* borrowed: [{session_id, runtime, status, age_seconds, idle_seconds}] */
-	bool fields_in_meta;	 /* else structuredContent, where the revision has it */
+	bool fields_in_meta;	 /* false: structuredContent, if the revision has it */
 	bool structured;
 };
 
-/* The CallToolResult of a call that ran nothing: isError, the reference's leading words, the next step. New reference. */
+/* The CallToolResult of a request that ran nothing: isError, the reference's leading words, the next step. New
+ * reference. */
 json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx);
 
-/* Fields (taken) as text and, where the revision has it, structuredContent. New reference. */
+/* Fields (taken) as text and, if the revision has it, structuredContent. New reference. */
 json_t *result_of_fields(json_t *fields, bool structured);
 
 #endif

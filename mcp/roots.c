@@ -3,13 +3,13 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* For the client's answer. */
+/* Time limit for the client's answer. */
 #define ANSWER_MS 5000
 #define ROOTS_MAX 64
 #define PATH_BYTES_MAX 4096
 #define ID_PREFIX "husk-roots-"
 
-/* A call that waits; it belongs to the call. */
+/* A waiting request; owned by the request. */
 struct held {
 	struct list node;
 	struct connection *connection;

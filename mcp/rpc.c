@@ -39,7 +39,7 @@ static void classify_object(struct rpc_message *m, json_t *o)
 		set_invalid(m, RPC_INVALID_REQUEST, "Invalid Request: \"jsonrpc\" must be \"2.0\"");
 		return;
 	}
-	/* A method with a NUL in it would compare equal to the part before it. */
+	/* A method name with a NUL would compare equal to the part before it. */
 	if (!json_is_string(method) || json_string_length(method) != strlen(json_string_value(method))) {
 		set_invalid(m, RPC_INVALID_REQUEST, "Invalid Request: \"method\" must be a string");
 		return;
@@ -77,7 +77,7 @@ void rpc_parse(struct rpc_message *m, const char *line, size_t n)
 		set_invalid(m, RPC_INVALID_REQUEST, "Invalid Request: too many values in one message");
 		return;
 	}
-	/* jansson overlooks a NUL byte after a number or a literal. */
+	/* jansson accepts a NUL byte after a number or a literal. */
 	const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
 	json_t *root = memchr(line, '\0', n) ? NULL : json_loadb(line, n, flags, &error);
 	if (!root) {

@@ -19,21 +19,21 @@
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
-/* Code and inline files arrive in one line. */
+/* A line holds code and inline files. */
 #define LINE_MAX_IN (16u << 20)
-/* Past the first mark a client that does not read is not read from either; past the second we give up on it. */
+/* Above the first limit of unread output, husk stops reading from the client; above the second it disconnects. */
 #define QUEUE_PAUSE (8u << 20)
 #define QUEUE_MAX (64u << 20)
-/* Well above what clients have open, well below what would hurt. */
+/* Far more than clients have open, and far less than would be a burden. */
 #define CALLS_MAX 256
 #define BATCH_MAX 100
-/* The process should be gone within a tenth of a second. */
+/* The process should end within a tenth of a second. */
 #define FLUSH_MS 70
 
 /* The answers of one batch of requests, while some of them still run. */
 struct answers {
-	struct buf list; /* without its end */
-	size_t open;	 /* calls that refer to it, and the dispatcher */
+	struct buf list; /* not closed yet */
+	size_t open;	 /* requests that refer to it, and the dispatcher */
 };
 
 struct server {
@@ -43,8 +43,8 @@ struct server {
 	struct list calls;
 	size_t n_calls;
 	struct timer *end_timer;
-	bool gave_up;  /* on a peer that does not read */
-	bool stopping; /* nothing more is read */
+	bool gave_up;  /* gave up on a client that does not read */
+	bool stopping; /* reading has stopped */
 	bool ended;
 	bool freeing;
 };
@@ -71,7 +71,7 @@ static void write_text(struct server *s, const char *text, size_t n)
 	}
 }
 
-/* A message that is too long for a client is left out: it is not an answer. */
+/* A message that is too long for the client is dropped; it does not answer a request. */
 static void send_text(struct server *s, const struct buf *text)
 {
 	if (text->len <= RESULT_LINE_MAX)
@@ -96,12 +96,12 @@ static void flush_answers(struct server *s, struct answers *a)
 	buf_release(&a->list);
 }
 
-/* The answers of a batch go out together, or in several lists if the line would become too long. id may be NULL. */
+/* Sends the answers of a batch together, or in several lists if the line would be too long. id may be NULL. */
 static void send_answer(struct server *s, struct answers *a, const json_t *id, const struct buf *text)
 {
 	AUTO(buf_release) struct buf error = { 0 };
 	if (text->len > RESULT_LINE_MAX - 2) {
-		/* Not for what result.c builds, but a client's own words may be echoed. */
+		/* result.c never exceeds the limit, but a client's words may be echoed. */
 		json_auto_t *message =
 			rpc_error((json_t *)id, RPC_INTERNAL_ERROR, "Internal error: the answer is too large", NULL);
 		json_print(&error, message);
@@ -133,14 +133,14 @@ static void call_send_reply(void *ctx, struct call *call, const struct buf *text
 static void call_send_progress(void *ctx, json_t *message)
 {
 	struct server *s = ctx;
-	/* Progress is the first thing to drop when the client falls behind. */
+	/* Progress is dropped first when the client reads slowly. */
 	if (lines_queued(s->lines) > 0 || s->stopping || s->freeing)
 		json_decref(message);
 	else
 		send_message(s, message);
 }
 
-/* One line for each request. */
+/* Logs one line for each request. */
 static void log_end(const struct call *call)
 {
 	AUTO(freep) char *code = call->error_code ? xasprintf("error %d", call->error_code) : NULL;
@@ -220,7 +220,7 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 	}
 	const struct method *method = method_find(m->method, revision->modern);
 	if (!method) {
-		/* It belongs to the other era: say what is missing. */
+		/* The method belongs to the other era: say what is missing. */
 		bool discover = streq(m->method, "server/discover");
 		AUTO(freep) char *name = rpc_excerpt(m->method);
 		AUTO(freep) char *text =
@@ -269,12 +269,12 @@ static void on_notification(struct server *s, const struct rpc_message *m)
 static void on_invalid(struct server *s, struct answers *a, const struct rpc_message *m)
 {
 	log_debug("bad message: %s", m->error);
-	/* Older schemas have no error without an id, and a client that cannot read one may hang up. */
+	/* Older schemas have no error without an id, and a client that cannot parse it may disconnect. */
 	if (m->id || s->connection.legacy->error_without_id)
 		refuse(s, a, m->id, m->code, m->error, NULL);
 }
 
-/* Clients start servers just to ask what they are, then end them: that alone must not touch the engine or the store. */
+/* Clients start servers just to identify them, then end them. That must not touch the engine or the store. */
 static bool is_introduction(const char *method)
 {
 	return streq(method, "server/discover") || streq(method, "initialize") ||
@@ -315,7 +315,7 @@ static void on_batch(struct server *s, json_t *list)
 		return;
 	}
 	struct answers *a = new0(struct answers);
-	a->open = 1; /* ours, until all entries are dispatched */
+	a->open = 1; /* our reference, until all entries are dispatched */
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct rpc_message m;
 		rpc_classify(&m, json_array_get(list, i));

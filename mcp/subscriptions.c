@@ -7,16 +7,16 @@
 #include "mcp/rpc.h"
 
 #define URI_MAX 4096
-/* Of one connection, and of one request. */
+/* Per connection, and per request. */
 #define SUBSCRIPTIONS_MAX 256
 #define LISTENED_MAX 64
 #define META_NEWER "dev.husk/export"
 
 struct subscription {
 	struct list node;
-	const struct call *call; /* NULL = the connection's own, of a legacy era */
+	const struct call *call; /* NULL = the connection itself, in a legacy era */
 	char *uri;		 /* NULL = changes of the list */
-	char *session_id, *path; /* of the export; NULL = all of them */
+	char *session_id, *path; /* path of the export; NULL = all exports */
 };
 
 static void subscription_free(struct subscription *s)
@@ -95,7 +95,7 @@ static void on_exports(const struct tool_env *env, const struct copy_result *res
 
 /* --- legacy eras ----------------------------------------------------------------------------------------------------- */
 
-/* True if it is a short string; else the call is answered. */
+/* True if it is a short string; else answers the request. */
 static bool check_uri(struct call *call, const json_t *uri)
 {
 	if (json_is_string(uri) && json_string_length(uri) <= URI_MAX &&
@@ -106,7 +106,7 @@ static bool check_uri(struct call *call, const json_t *uri)
 	return false;
 }
 
-/* What can be subscribed to without a look at the store. */
+/* Resources that can be subscribed to without reading the store. */
 static bool is_fixed(const struct connection *c, const char *uri)
 {
 	return streq(uri, RESOURCES_EXPORTS) || (c->extension && c->extension->has_resource(c->extension->ctx, uri));
@@ -175,7 +175,7 @@ void subscriptions_unsubscribe(struct connection *c, struct call *call, json_t *
 
 /* --- subscriptions/listen --------------------------------------------------------------------------------------------- */
 
-/* While it is found out which of the exports there are; it is the call's `decoded`. */
+/* While the store is asked which exports exist; stored in the request's `decoded`. */
 struct finding {
 	struct connection *connection;
 	size_t next;

@@ -6,10 +6,10 @@
 #include "mcp/result.h"
 #include "mcp/rpc.h"
 
-/* In one subscription. */
+/* Per subscription. */
 #define LISTENED_MAX 64
-/* Bytes of results that wait for one subscription to begin. Tasks that ended before it and do not fit are not announced: a client asks
- * for them. */
+/* Bytes of results that wait for one subscription to begin. Earlier results that do not fit are not announced; the
+ * client gets them with tasks/get. */
 #define BEFORE_MAX (2 * RESULT_LINE_MAX)
 
 /* --- on the wire ------------------------------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static const char *status_of(enum task_state state)
 	return "working";
 }
 
-/* A cell that raised has completed; only what would have been an error of the protocol would have failed, and no run is that. */
+/* A cell that raised has completed. Only a protocol error would be "failed", and no run is one. */
 json_t *task_describe(const struct task_info *task)
 {
 	return task_json(&(struct task_view){ .id = task->id,
@@ -56,8 +56,9 @@ json_t *task_describe(const struct task_info *task)
 					      .ttl_ms = task->ttl_ms });
 }
 
-/* JSON text, or NULL while there is none. It is what word() has made, here or in another server: the store gives back only what was sealed
- * under its key. So it is passed on as it is; parsing up to 8 MiB would keep the loop busy for a third of a second. */
+/* JSON text, or NULL while there is no result. word() made it, here or in another server, and the store returns
+ * only what was sealed with its key. So it is passed on unparsed; parsing 8 MiB would block the loop for a third
+ * of a second. */
 static const char *result_of(const struct task_info *task)
 {
 	if (task->state != TASK_ENDED)
@@ -90,7 +91,7 @@ void tasks_reply_handle(struct call *call, json_t *task)
 
 /* --- methods ----------------------------------------------------------------------------------------------------- */
 
-/* There is none, or nobody can say. */
+/* The task does not exist, or the store cannot be read. */
 static void reply_fail(struct call *call, const struct fail *f)
 {
 	bool unknown = f->kind == FAIL_NOT_FOUND || f->kind == FAIL_FOREIGN || f->kind == FAIL_DIED;
@@ -118,7 +119,7 @@ static void on_acknowledged(void *ctx, const struct task_info *task, const struc
 		call_reply(call, json_object());
 }
 
-/* The id, or NULL after answering. */
+/* The id, or NULL after answering the request. */
 static const char *task_id(struct call *call, const json_t *params)
 {
 	const json_t *id = json_object_get(params, "taskId");
@@ -146,8 +147,7 @@ void tasks_get(struct connection *c, struct call *call, json_t *params)
 		ask(c, call, (struct task_request){ .id = id, .on_done = on_got });
 }
 
-/* Nothing of Husk's asks for input as a task (an interactive run is never one), so whatever comes answers nothing that is
- * outstanding, and is ignored. */
+/* Husk's tasks never ask for input (an interactive run is never a task), so these answers are ignored. */
 void tasks_update(struct connection *c, struct call *call, json_t *params)
 {
 	const char *id = task_id(call, params);
@@ -169,7 +169,7 @@ void tasks_cancel(struct connection *c, struct call *call, json_t *params)
 
 /* --- subscriptions ----------------------------------------------------------------------------------------------- */
 
-/* What is told of a task. */
+/* News of a task. */
 struct news {
 	struct list node;
 	json_t *task;
@@ -184,13 +184,13 @@ static void news_free(struct news *n)
 	free(n);
 }
 
-/* While it is found out which of the tasks there are. */
+/* While the store is asked which of the tasks exist. */
 struct listening {
 	struct connection *connection;
 	struct call *call;
 	json_t *wanted; /* ids */
 	size_t next;
-	struct list before; /* of struct news: what happened to tasks before the acknowledgement */
+	struct list before; /* of struct news: changes before the acknowledgement */
 	size_t before_bytes;
 	void (*on_ready)(struct connection *c, struct call *call);
 };
@@ -226,7 +226,7 @@ static void on_looked(void *ctx, const struct task_info *task, const struct fail
 	call->op = NULL;
 	if (task) {
 		json_array_append_new(call->task_ids, json_string(task->id));
-		/* A client that subscribes late would never hear of it otherwise. */
+		/* A client that subscribes late would otherwise miss it. */
 		if (task->state == TASK_ENDED || task->state == TASK_CANCELLED)
 			tell_later(l, task);
 	}
@@ -328,7 +328,7 @@ static void on_change(void *ctx, const struct task_info *task)
 
 /* --- what the manager asks --------------------------------------------------------------------------------------- */
 
-/* In a worker, if there is much of it. */
+/* Large results are built by a worker. */
 static char *word(const struct config *config, const struct task_info *task, const struct run_result *result,
 		  const struct fail *f)
 {

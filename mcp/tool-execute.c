@@ -1,4 +1,4 @@
-/* execute_code and execute_terminal: the same call except for what is run. */
+/* execute_code and execute_terminal, which differ only in what they run. */
 #include "base/alloc.h"
 #include "base/json.h"
 #include "mcp/env-arg.h"
@@ -122,7 +122,8 @@ static void execute_defaults(void *args, const struct tool_env *env)
 	a->timeout = (int64_t)MAX(TIMEOUT_MIN, MIN(seconds, (uint64_t)TIMEOUT_MAX));
 }
 
-/* The default is not in the schema's own field: it applies only without `wait`, and clients fill such defaults in. */
+/* The schema's own field does not have the default, because it applies only without `wait`, and clients fill in
+ * such defaults. */
 static void execute_extend(json_t *properties, const struct tool_env *env)
 {
 	struct execute_args defaults = { 0 };
@@ -193,14 +194,14 @@ static void execute_output(void *ctx, int stream, const char *text, size_t n)
 
 #define INPUT_KEY "input"
 
-/* The state of a call whose run waits: {run, session_id, content: what the run has shown so far, declined}. Between the prompts it
- * is the call's data. */
+/* The state of a request whose run waits for input: {run, session_id, content: what the run has shown so far,
+ * declined}. Between prompts it is the request's data. */
 static void state_free(void *data)
 {
 	json_decref(data);
 }
 
-/* What the run showed before its last prompt; NULL if there was none. The caller owns it. */
+/* Output of the run before its last prompt; NULL if there was none. The caller owns it. */
 static json_t *take_before(struct call *call)
 {
 	json_t *state = call->data;
@@ -211,7 +212,7 @@ static json_t *take_before(struct call *call)
 	return content;
 }
 
-/* The result (taken) with this content in front of its own. */
+/* The result (taken) with this content before its own. */
 static json_t *put_before(json_t *before, json_t *result)
 {
 	if (before) {
@@ -222,7 +223,7 @@ static json_t *put_before(json_t *before, json_t *result)
 	return result;
 }
 
-/* Only where the program says what it asks. A form must not ask for secrets, so prompts for passwords stay with the model. */
+/* Only if the program's prompt has a text. A form must not ask for secrets, so the model gets password prompts. */
 static bool user_answers(const struct call *call, const struct run_result *result)
 {
 	const struct tool_env *env = call_env(call);
@@ -244,7 +245,7 @@ static json_t *form_of(const struct run_result *result, const char *session_id)
 
 static struct op *execute_resume(struct call *call, json_t *state, const json_t *answers, struct fail *f);
 
-/* For legacy eras: the same call goes on. */
+/* For legacy eras: the same request continues. */
 static void on_user(struct call *call, json_t *state, const json_t *answers)
 {
 	const struct execute_args *args = call->decoded;
@@ -284,7 +285,7 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 	call_reply(call, put_before(before, result_of_run(result, &context)));
 }
 
-/* A result that is too much for the loop: its words, its pictures and its fields are made by a worker. */
+/* A result that is too large for the loop: a worker builds its text, pictures and fields. */
 struct wording {
 	struct run_result result;
 	struct run_context context;
@@ -324,7 +325,7 @@ static void execute_heavy(void *ctx, struct run_result *result)
 		&(struct call_work){ .make = word, .release = wording_release, .ctx = w, .session = w->session_id });
 }
 
-/* It goes on, and its end is asked for with this. */
+/* The run continues; the client gets its end with this task. */
 static void execute_task(void *ctx, const struct task_info *task)
 {
 	struct call *call = ctx;
@@ -366,7 +367,7 @@ static int check_input(const struct call *call, const struct execute_args *args,
 	return 0;
 }
 
-/* What contradicts itself is refused: nothing of it is guessed. */
+/* Contradictory arguments are refused, not guessed. */
 static int check(const struct call *call, const struct execute_args *args, struct fail *f)
 {
 	const char *what = call->tool == &tool_execute_terminal ? "command" : "code";
@@ -395,7 +396,7 @@ static int check(const struct call *call, const struct execute_args *args, struc
 	return 0;
 }
 
-/* A call that only looks after a run waits as long as one that starts something may take. */
+/* A request that only waits for a run waits as long as a new run may take by default. */
 static uint64_t wait_of(const struct call *call, const struct execute_args *args)
 {
 	return args->wait >= 0 ? (uint64_t)args->wait : call_env(call)->config->execution_timeout;
@@ -441,7 +442,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 			   f);
 }
 
-/* The run goes on with the answer. Without one it still waits, and the model is told so. */
+/* The run continues with the input. Without input it still waits, and the answer says so. */
 static struct op *execute_resume(struct call *call, json_t *state, const json_t *answers, struct fail *f)
 {
 	const struct execute_args *args = call->decoded;

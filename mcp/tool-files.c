@@ -8,7 +8,7 @@
 #include "mcp/tools.h"
 
 #define FILES_MAX 1000
-/* Bytes of the folders that the description lists. */
+/* Bytes for the list of folders in the description. */
 #define FOLDERS_SHOWN_MAX 300
 #define PATH_BYTES_MAX 4096
 
@@ -53,7 +53,7 @@ static const struct arg export_entry_table[] = {
 	  .max = PATH_BYTES_MAX,
 	  .description = "File or directory in the session; relative paths are below /workspace.",
 	  .example = "\"report.pdf\"" },
-	/* Callers of the reference send it; it was never used there either. */
+	/* Clients of the reference send it; the reference never used it either. */
 	{ "destination", ARG_STRING, offsetof(struct export_entry, destination), ARG_HIDDEN, .example = "\"\"" },
 	{ 0 },
 };
@@ -133,7 +133,7 @@ static char *export_describe(const struct tool_env *env)
 
 /* ---- results */
 
-/* In the words of the reference, which name the tool. */
+/* The reference's words, which name the tool. */
 static json_t *error_text(const struct fail *f)
 {
 	if (cause_of(f) != CAUSE_NOT_EXPORTED)
@@ -197,7 +197,7 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 	for (size_t i = 0; i < n; i++) {
 		all = all && results[i].success;
 		json_array_append_new(files, export ? exported(&results[i], args->session_id) : imported(&results[i]));
-		/* Older revisions have no links. */
+		/* Older revisions lack links. */
 		if (export && results[i].success && call->revision->structured)
 			json_array_append_new(links, resources_link(&results[i].export));
 	}

@@ -1,4 +1,4 @@
-/* session_info: the sessions of the conversation, or how one of them stands. */
+/* session_info: the conversation's sessions, or the state of one. */
 #include "base/alloc.h"
 #include "base/json.h"
 #include "mcp/tools.h"
@@ -161,7 +161,7 @@ static struct op *info_start(struct call *call, const void *data, struct fail *f
 			    f);
 }
 
-/* True if it was answered at once. */
+/* True if the request was answered immediately. */
 static bool info_now(struct call *call, const void *data)
 {
 	const struct info_args *args = data;

@@ -73,7 +73,7 @@ static const char *language_choice(size_t i)
 			.description = "Of the home directory, e.g. \"10g\".", .example = "\"10g\""                    \
 	}
 
-/* Published by create_extend(), where the operator offers images. */
+/* create_extend() publishes it if the operator offers images. */
 #define IMAGE_ARG                                                                                                      \
 	{                                                                                                              \
 		"image", ARG_STRING, offsetof(struct create_args, image), ARG_HIDDEN | ARG_NONEMPTY, .max = 64         \
@@ -92,7 +92,7 @@ static const struct arg create_table[] = {
 	{ 0 },
 };
 
-/* Where the operator has switched the network off, there is none to ask for. */
+/* Left out if the operator has switched the network off. */
 static const struct arg offline_create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(ARG_HIDDEN),

@@ -35,7 +35,7 @@ static const struct arg *args_of(const struct tool *tool, const struct tool_env 
 	return tool->args_for ? tool->args_for(env) : tool->args;
 }
 
-/* Every model pays for each character: what is the default of the protocol, or said by the tool's own title, is left out. */
+/* Every model pays for each character, so protocol defaults and what the tool's title says are left out. */
 static json_t *describe_hints(const struct tool *tool, const struct revision *revision)
 {
 	json_t *o = json_pack("{s:b, s:b}", "readOnlyHint", tool->read_only, "destructiveHint", tool->destructive);
@@ -138,7 +138,7 @@ static void fail_adopted(void *ctx, bool complete)
 	fail_now(call, call->failed_session, f, NULL);
 }
 
-/* "There is no such session" is told with those that there are, and right after a reconnect they are still being found. */
+/* "There is no such session" lists the existing ones, and right after a reconnect they are still being found. */
 static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)
 {
 	const struct tool_env *env = call->env;

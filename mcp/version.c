@@ -2,7 +2,7 @@
 
 #include "mcp/rpc.h"
 
-/* It is echoed, so it is bounded. */
+/* Bounded, because it is echoed. */
 #define VERSION_BYTES_MAX 256
 
 /* Newest first. */

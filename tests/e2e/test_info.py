@@ -106,5 +106,5 @@ def test_an_unexpected_restart_names_the_lost_variables(own_session):
     look(own_session)
     died = own_session.code("import os\nos._exit(3)")
     assert died.ending == "kernel_died" and died.fields["lost_variables"] == "x (int), df (pandas.DataFrame)", died.text
-    assert "Variables that are gone: x (int), df (pandas.DataFrame)." in died.text
+    assert "Lost variables: x (int), df (pandas.DataFrame)." in died.text
     assert "lost_variables" not in own_session.code("1").ok().fields

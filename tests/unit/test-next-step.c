@@ -25,9 +25,9 @@ static void expect_fail(enum fail_kind kind, enum cause cause, const char *hint,
 static void a_hint_comes_before_the_step(void **state)
 {
 	expect_fail(FAIL_TIMEOUT, CAUSE_STALLED, "Its disk may be slow.", false,
-		    "Its disk may be slow. See with execute_terminal what is running in the session, and try again.");
+		    "Its disk may be slow. Check what is running with execute_terminal, and try again.");
 	expect_fail(FAIL_TIMEOUT, CAUSE_STALLED, NULL, false,
-		    "See with execute_terminal what is running in the session, and try again.");
+		    "Check what is running with execute_terminal, and try again.");
 	expect_fail(FAIL_STORE, CAUSE_NONE, "Make room on its disk.", false, "Make room on its disk.");
 	expect_fail(FAIL_STORE, CAUSE_NONE, NULL, false, NULL);
 	/* The kind says less than a hint or a cause. */
@@ -143,7 +143,7 @@ static void steps_after_a_run(void **state)
 		   "Never re-run the same code unchanged");
 	expect_run((struct run_result){ .ending = ENDING_OOM, .kernel_gone = true }, cell,
 		   "Call stop_session, then create_session");
-	expect_run((struct run_result){ .ending = ENDING_SESSION_LOST }, lost, "may run still");
+	expect_run((struct run_result){ .ending = ENDING_SESSION_LOST }, lost, "or still run");
 	expect_run((struct run_result){ .ending = ENDING_ERROR, .stderr_text = (char *)"cp: No space left on device" },
 		   command, "name them in `dependencies`");
 }

@@ -462,7 +462,7 @@ static void html_does_not_flood(void **state)
 	assert_string_equal(
 		text_of(result),
 		"⟦display⟧ (text/html, 3000000 bytes)\n⟦display⟧ x\n⟦display⟧ $x^2$\n"
-		"⟦note⟧ 5 displays were dropped: too many or too large for one run; of pictures the last are kept");
+		"⟦note⟧ 5 displays were dropped: too many or too large for one run; the last pictures are kept");
 	const json_t *list = json_object_get(fields_of(result), "display_outputs");
 	assert_null(json_object_get(json_array_get(list, 0), "data"));
 	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "data")), "<b>x</b>");
