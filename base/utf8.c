@@ -299,8 +299,8 @@ static size_t add_marks(struct cleaning *c, const uint8_t *s, size_t n)
 		if (!start)
 			return n; /* full */
 		do {
-			memcpy(to, s[i] == 0 ? NUL_MARK : REPLACEMENT,
-			       MARK_SIZE); /* NOLINT(bugprone-not-null-terminated-result) */
+			/* NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
+			memcpy(to, s[i] == 0 ? NUL_MARK : REPLACEMENT, MARK_SIZE);
 			to += MARK_SIZE;
 		} while (++i < end && is_bad(s + i, n - i));
 		c->out->len += (size_t)(to - start);

@@ -49,8 +49,9 @@ def report(request, scripts, modules, tmp_path_factory):
 def test_sdk_negotiates(report):
     assert report["negotiated"] == {"version": report["revision"], "era": "modern" if report["revision"] == MODERN else "legacy"}
     assert report["server"]["name"] == "husk" and report["server"]["version"]
-    extensions = {"extensions": {"io.modelcontextprotocol/tasks": {}}} if report["revision"] == MODERN else {}
-    assert report["capabilities"] == {"tools": {}, "resources": {"subscribe": True, "listChanged": True}, "prompts": {}, "completions": {}, **extensions}
+    # The newest revision has tasks, and deprecates logging.
+    other = {"extensions": {"io.modelcontextprotocol/tasks": {}}} if report["revision"] == MODERN else {"logging": {}}
+    assert report["capabilities"] == {"tools": {}, "resources": {"subscribe": True, "listChanged": True}, "prompts": {}, "completions": {}, **other}
     assert "create_session" in report["instructions"]
 
 
