@@ -1,4 +1,4 @@
-/* How old the engine and what it runs containers with are, by the escapes that are known. */
+/* Compares the versions of the engine and its runtimes with known container escapes. */
 #include <ctype.h>
 
 #include "base/alloc.h"
@@ -7,22 +7,22 @@
 
 struct release {
 	unsigned v[3];
-	unsigned candidate; /* "1.0.0-rc5", "1.4.0-rc.3": before the release of that number; 0 = it is the release */
+	unsigned candidate; /* "1.0.0-rc5", "1.4.0-rc.3": before the release of that number; 0 = the release itself */
 };
 
-/* An escape, and the releases that closed it: of each line the first one that has the fix. A line that is not named and older than
- * the last one has it not. */
+/* An escape, and the releases that fixed it: the first fixed release of each line. A line that is not listed has
+ * no fix if it is older than the last one listed. */
 struct escape {
 	const char *part; /* "runc" */
 	const char *cve;
 	const char *what;
 	struct release fixed[4]; /* rising; {0} ends it */
-	struct release since;	 /* the first that has the hole; {0} = all before */
-	bool conditional;	 /* few engines are concerned: worth a warning, no more */
+	struct release since;	 /* the first vulnerable release; {0} = all before the fix */
+	bool conditional;	 /* affects few engines: only a warning */
 };
 
-/* Bounds as the projects' advisories have them; those are named beside. Left out: what only concerns builds (BuildKit),
- * Kubernetes (containerd's CRI plugin), Swarm and Docker Desktop. */
+/* Bounds are those of the advisories that are named in the comments. Escapes that concern only builds (BuildKit),
+ * Kubernetes (containerd's CRI plugin), Swarm and Docker Desktop are left out. */
 static const struct escape escapes[] = {
 	/* "Docker 19.03.x before 19.03.1" */
 	{ "Engine",
@@ -31,17 +31,17 @@ static const struct escape escapes[] = {
 	  { { { 19, 3, 1 } } },
 	  .since = { { 19, 3, 0 } } },
 	/* GHSA-3fwx-pjgw-3558 */
-	{ "Engine", "CVE-2021-41091", "any local user reaches into containers' files", { { { 20, 10, 9 } } } },
+	{ "Engine", "CVE-2021-41091", "any local user can reach containers' files", { { { 20, 10, 9 } } } },
 	/* GHSA-v23v-6jw2-98fq */
 	{ "Engine",
 	  "CVE-2024-41110",
-	  "authorization plugins, where there are any, can be passed by",
+	  "authorization plugins can be bypassed",
 	  { { { 23, 0, 15 } }, { { 25, 0, 6 } }, { { 26, 1, 5 } }, { { 27, 1, 1 } } },
 	  .conditional = true },
-	/* GHSA-x744-4wpc-v9h2: what the fix before had left open */
+	/* GHSA-x744-4wpc-v9h2: the previous fix was incomplete */
 	{ "Engine",
 	  "CVE-2026-34040",
-	  "authorization plugins, where there are any, can be passed by",
+	  "authorization plugins can be bypassed",
 	  { { { 29, 3, 1 } } },
 	  .conditional = true },
 	/* GHSA-36xw-fx78-c5r4 */
@@ -52,13 +52,13 @@ static const struct escape escapes[] = {
 	/* "through 1.0-rc6" */
 	{ "runc", "CVE-2019-5736", "a container overwrites runc on the host", { { { 1, 0, 0 }, 7 } } },
 	/* GHSA-c3xm-pvg7-gh7r */
-	{ "runc", "CVE-2021-30465", "a mount is raced out of the container", { { { 1, 0, 0 }, 95 } } },
+	{ "runc", "CVE-2021-30465", "a race mounts the host's files into a container", { { { 1, 0, 0 }, 95 } } },
 	/* GHSA-xr7r-f8xq-vfvv */
-	{ "runc", "CVE-2024-21626", "a leaked descriptor leads to the host's files", { { { 1, 1, 12 } } } },
+	{ "runc", "CVE-2024-21626", "a leaked descriptor opens the host's files", { { { 1, 1, 12 } } } },
 	/* GHSA-9493-h29p-rfm2, GHSA-qw9x-cqr3-wc7r, GHSA-cgrx-mc8f-2prm */
 	{ "runc",
 	  "CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881",
-	  "races with masked paths lead to the host's /proc",
+	  "races with masked paths open the host's /proc",
 	  { { { 1, 2, 8 } }, { { 1, 3, 3 } }, { { 1, 4, 0 }, 3 } } },
 };
 
@@ -74,7 +74,7 @@ static unsigned read_candidate(const char *version)
 	return MAX(n, 1);
 }
 
-/* The numbers that a version begins with; false if it begins with none. */
+/* Parses the numbers at the start of a version; false if there are none. */
 static bool read_release(const char *version, struct release *ret)
 {
 	*ret = (struct release){ .candidate = read_candidate(version) };
@@ -99,7 +99,7 @@ static int compare(const struct release *a, const struct release *b)
 	return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* A line is what shares the first two numbers. */
+/* Releases of one line share the first two numbers. */
 static bool has_fix(const struct escape *e, const struct release *r)
 {
 	size_t last = 0;
@@ -113,7 +113,7 @@ static bool has_fix(const struct escape *e, const struct release *r)
 	return compare(r, &e->fixed[last]) > 0;
 }
 
-/* "1.1.5+ds1-1+deb12u1", "1.1.12-0ubuntu2", "20.10.24+dfsg1": fixes come under the old number. */
+/* "1.1.5+ds1-1+deb12u1", "1.1.12-0ubuntu2", "20.10.24+dfsg1": distributions backport fixes to old versions. */
 static bool is_distribution_s(const char *version)
 {
 	static const char *const marks[] = { "deb", "ubuntu", "+ds", "~ds", "dfsg", ".el", ".fc", ".amzn" };
@@ -130,7 +130,7 @@ static void judge_part(struct checks *c, const char *name, const char *part, con
 	struct release release;
 	bool conditional = true;
 	if (!component->version || !read_release(component->version, &release)) {
-		checks_add(c, name, CHECK_WARN, NULL, "the engine does not say its version");
+		checks_add(c, name, CHECK_WARN, NULL, "the engine does not report its version");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(escapes); i++) {
@@ -139,22 +139,21 @@ static void judge_part(struct checks *c, const char *name, const char *part, con
 			continue;
 		conditional &= e->conditional;
 		buf_printf(&open, "%s %s (%s)", open.len ? "," : "", e->cve, e->what);
-		/* What closes the last one closes those before it. */
+		/* The releases that fix the last escape also fix those before it. */
 		buf_reset(&enough);
 		for (size_t k = 0; k < ARRAY_LEN(e->fixed) && e->fixed[k].v[0]; k++)
 			buf_printf(&enough, "%s%u.%u.%u", k ? ", " : "", e->fixed[k].v[0], e->fixed[k].v[1],
 				   e->fixed[k].v[2]);
 	}
 	if (!open.len) {
-		checks_add(c, name, CHECK_OK, NULL, "%s: no escape is known that it has not closed",
-			   component->version);
+		checks_add(c, name, CHECK_OK, NULL, "%s: all known escapes are fixed", component->version);
 		return;
 	}
 	bool theirs =
 		is_distribution_s(component->version) || (component->build && is_distribution_s(component->build));
 	AUTO(freep) char *fix =
 		xasprintf("%s%s %s or newer",
-			  theirs ? "look up whether your distribution has put the fixes in, or install " : "install ",
+			  theirs ? "check whether your distribution has backported the fixes, or install " : "install ",
 			  streq(part, "Engine") ? "docker" : part, buf_str(&enough));
 	checks_add(c, name, theirs || conditional ? CHECK_WARN : CHECK_FAIL, fix, "%s%s%s: older than the fix of%s",
 		   component->version, theirs && component->build ? ", " : "",

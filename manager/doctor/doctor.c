@@ -1,4 +1,4 @@
-/* The checks in their order. Each part asks for itself, all at once; a part is shown when those before it are ready. */
+/* The checks in their order. All parts send their queries at once. A part is shown when those before it are ready. */
 #include "manager/manager.h"
 #include "manager/model/image.h"
 
@@ -15,11 +15,11 @@ struct part {
 	struct list node;
 	struct doctor *doctor;
 	const char *name;
-	const struct runtime *runtime;	/* of an image */
-	const char *listed, *reference; /* or one of CONTAINER_IMAGES */
+	const struct runtime *runtime;	/* for an image of a runtime */
+	const char *listed, *reference; /* for an image of CONTAINER_IMAGES */
 	struct engine_query *query;
 	enum engine_query_kind question;
-	struct fail failure; /* no answer; judged when it is shown */
+	struct fail failure; /* no answer; judged when the part is shown */
 	struct checks checks;
 	bool is_ready;
 };
@@ -34,10 +34,10 @@ struct doctor {
 	struct part *leftovers, *limits, *trials, *store_part;
 	struct store *store;
 	struct trial *trial;
-	struct engine_info machine; /* only the engine's memory and CPUs; 0 = not known */
+	struct engine_info machine; /* only the engine's memory and CPUs; 0 = unknown */
 	struct timer *start;
-	char *client;	     /* its full path */
-	const char *unknown; /* why nothing can be known of the engine; NULL while it can */
+	char *client;	     /* full path of the docker client */
+	const char *unknown; /* why the engine cannot be queried; NULL while it can */
 };
 
 static void show_ready(struct doctor *d);
@@ -162,7 +162,7 @@ static void ask(struct part *p, enum engine_query_kind question, const char *sub
 	ask_with(p, &(struct query_spec){ .question = question, .subject = subject, .done = on_answer, .ctx = p });
 }
 
-/* Looks, and leaves everything as it is. */
+/* Only checks the rules, and does not change them. */
 static void add_fence(struct doctor *d, const struct runtime *runtime)
 {
 	struct part *p = part_new(d, "fence");
@@ -202,7 +202,7 @@ static void add_listed_images(struct doctor *d)
 
 /* --- showing ----------------------------------------------------------------------------------------------------- */
 
-/* A part without an answer. What follows from a missing engine is said once; the rest is not known. */
+/* A part without an answer. A missing engine is reported once; the other parts are unknown. */
 static void judge_failure(struct part *p)
 {
 	struct doctor *d = p->doctor;
@@ -214,13 +214,13 @@ static void judge_failure(struct part *p)
 	} else if (p->question == ENGINE_QUERY_FENCE && !d->unknown) {
 		doctor_judge_no_fence(&p->checks, &d->config, f);
 	} else if (d->unknown) {
-		checks_add(&p->checks, name, CHECK_WARN, NULL, "not known, since %s", d->unknown);
+		checks_add(&p->checks, name, CHECK_WARN, NULL, "unknown, since %s", d->unknown);
 	} else {
 		checks_add(&p->checks, name, CHECK_FAIL, f->hint, "%s", f->message);
 		if (!d->client)
 			d->unknown = "there is no docker client";
 		else if (p->question == ENGINE_QUERY_VERSION)
-			d->unknown = "the engine was not reached";
+			d->unknown = "the engine cannot be reached";
 	}
 }
 
@@ -232,7 +232,7 @@ static void on_tried(void *ctx)
 	show_ready(d);
 }
 
-/* The last two parts depend on what was found before them. */
+/* The last two parts depend on the results of earlier ones. */
 static void part_reached(struct part *p)
 {
 	struct doctor *d = p->doctor;
@@ -291,7 +291,7 @@ static void check_leftovers(struct doctor *d, const struct fail *f)
 		return;
 	}
 	if (f)
-		checks_add(&p->checks, p->name, CHECK_WARN, NULL, "not known, since the store does not answer");
+		checks_add(&p->checks, p->name, CHECK_WARN, NULL, "unknown, since the store does not answer");
 	else
 		doctor_judge_containers(&p->checks, &d->config, &(struct engine_containers){ 0 }, 0);
 	p->is_ready = true;
@@ -306,12 +306,12 @@ static void on_store(void *ctx, const struct fail *f)
 	show_ready(d);
 }
 
-/* An embedded store that does not exist yet is not made by looking at it. */
+/* The check must not create an embedded store. */
 static void check_store(struct doctor *d)
 {
 	if (d->config_failure.kind) {
 		checks_add(&d->leftovers->checks, d->leftovers->name, CHECK_WARN, NULL,
-			   "not known, since the settings are not valid");
+			   "unknown, since the settings are not valid");
 		d->leftovers->is_ready = true;
 		return;
 	}
@@ -349,14 +349,14 @@ static void on_start(void *ctx)
 	show_ready(d);
 }
 
-/* With settings that are not valid the rest is still worth knowing: the client is what the environment says. */
+/* The other checks run even if the settings are not valid. The client is then taken from the environment. */
 static void load_config(struct doctor *d)
 {
 	if (settings_load(&d->config, d->request.env_file, &d->config_failure) < 0) {
 		const char *docker = config_lookup(&d->config, "HUSK_DOCKER");
 		d->config.docker = xstrdup(docker ? docker : "docker");
 	} else if (!d->config.thread_id) {
-		/* A trial belongs to no conversation and must not make the file that names one. */
+		/* A trial belongs to no conversation and must not create the file with the conversation's id. */
 		d->config.thread_id = xstrdup("doctor");
 	}
 }

@@ -1,13 +1,14 @@
-/* Verdicts on what the engine says about itself. */
+/* Checks of what the engine reports about itself. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "manager/doctor/doctor-private.h"
 
-/* `docker run --pull never` came with this version of the client. */
+/* The first client with `docker run --pull never`. */
 #define CLIENT_MAJOR_MIN 20
 #define CLIENT_MINOR_MIN 10
 #define NAMES_SHOWN 5
-/* How long a container may outlive its time: PID 1's grace, and an install that is being kept as an image. */
+/* How long a container may outlive its time: PID 1's grace period, and an install that is being stored as an
+ * image. */
 #define OVERDUE_MARGIN_SECONDS 1200
 
 static const char *or_unknown(const char *s)
@@ -27,7 +28,7 @@ void doctor_judge_client(struct checks *c, const char *path, const struct engine
 		   (client->major == CLIENT_MAJOR_MIN && client->minor < CLIENT_MINOR_MIN);
 	if (!strcasestr(client->name, "docker"))
 		checks_add(c, name, CHECK_WARN, "if sessions fail, set HUSK_DOCKER to a docker client",
-			   "%s, %s %s: not docker's own, Husk is not tested with it", path, client->name,
+			   "%s, %s %s: not Docker's client; Husk is not tested with it", path, client->name,
 			   client->version);
 	else if (old)
 		checks_add(c, name, CHECK_FAIL, "install docker 20.10 or newer", "%s, %s: too old", path,
@@ -85,7 +86,7 @@ static void judge_cgroups(struct checks *c, const struct engine_info *info)
 		checks_add(
 			c, "cgroups", CHECK_FAIL,
 			"a rootless engine needs cgroup v2 with delegation; boot with systemd.unified_cgroup_hierarchy=1",
-			"not in use: no limit of a session holds");
+			"not in use: sessions have no limits");
 	else if (version && streq(version, "1"))
 		checks_add(
 			c, "cgroups", CHECK_WARN, "boot with systemd.unified_cgroup_hierarchy=1 for cgroup v2",
@@ -109,15 +110,15 @@ static void judge_seccomp(struct checks *c, const struct engine_info *info)
 	else
 		checks_add(
 			c, "seccomp", CHECK_WARN,
-			"make sure that it is no weaker than the default, or remove seccomp-profile from daemon.json",
-			"on, with a profile of its own: %s", profile);
+			"check that it is at least as strict as the default, or remove seccomp-profile from daemon.json",
+			"on, with its own profile: %s", profile);
 }
 
 struct limit {
 	const char *name;
 	enum support answer;
 	enum check_status without;
-	const char *means; /* without it */
+	const char *means; /* consequence if it is missing */
 };
 
 static void judge_limit_support(struct checks *c, const struct engine_info *info)
@@ -134,7 +135,7 @@ static void judge_limit_support(struct checks *c, const struct engine_info *info
 		if (l->answer == SUPPORT_YES)
 			checks_add(c, l->name, CHECK_OK, NULL, "supported");
 		else if (l->answer == SUPPORT_UNKNOWN)
-			checks_add(c, l->name, CHECK_WARN, NULL, "the engine does not say whether it has it");
+			checks_add(c, l->name, CHECK_WARN, NULL, "the engine does not report it");
 		else
 			checks_add(
 				c, l->name, l->without,
@@ -166,18 +167,18 @@ void doctor_judge_runtime(struct checks *c, const struct config *config, const s
 	else if (found && engine_is_gvisor(config->runtime))
 		checks_add(
 			c, "runtime", CHECK_OK, NULL,
-			"%s (CONTAINER_RUNTIME): sessions have a kernel of their own; docs/gvisor.md says what differs",
+			"%s (CONTAINER_RUNTIME): sessions have their own kernel; docs/gvisor.md lists the differences",
 			config->runtime);
 	else if (found)
 		checks_add(c, "runtime", CHECK_OK, NULL, "%s (CONTAINER_RUNTIME)", config->runtime);
 	else
 		checks_add(c, "runtime", CHECK_FAIL,
 			   "register it in the engine's daemon.json and restart the engine, or unset CONTAINER_RUNTIME",
-			   "%s (CONTAINER_RUNTIME) is none that the engine has: %s", config->runtime,
-			   names.len ? buf_str(&names) : "it names none");
+			   "%s (CONTAINER_RUNTIME) is not a runtime of the engine: %s", config->runtime,
+			   names.len ? buf_str(&names) : "it reports none");
 }
 
-/* --- what is Husk's ---------------------------------------------------------------------------------------------- */
+/* --- images and network ------------------------------------------------------------------------------------------ */
 
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
 			const struct engine_image *image)
@@ -187,10 +188,10 @@ void doctor_judge_image(struct checks *c, const struct runtime *runtime, const c
 		checks_add(c, title, CHECK_OK, NULL, "%s, %llu MB%s", name, (unsigned long long)(image->size / 1000000),
 			   usual ? "" : " (chosen by a setting)");
 	else if (usual)
-		checks_add(c, title, CHECK_FAIL, FIX_SETUP, "%s is not there", name);
+		checks_add(c, title, CHECK_FAIL, FIX_SETUP, "%s does not exist", name);
 	else
 		checks_add(c, title, CHECK_FAIL, "build or pull it, or unset HUSK_IMAGE_…",
-			   "%s, chosen by a setting, is not there", name);
+			   "%s, chosen by a setting, does not exist", name);
 }
 
 void doctor_judge_listed_image(struct checks *c, const char *name, const char *reference,
@@ -201,31 +202,31 @@ void doctor_judge_listed_image(struct checks *c, const char *name, const char *r
 		checks_add(c, title, CHECK_OK, NULL, "%s, %llu MB (CONTAINER_IMAGES)", reference,
 			   (unsigned long long)(image->size / 1000000));
 	else
-		checks_add(c, title, CHECK_WARN, "build or pull it: Husk fetches no images",
-			   "%s (CONTAINER_IMAGES) is not there", reference);
+		checks_add(c, title, CHECK_WARN, "build or pull it: Husk does not pull images",
+			   "%s (CONTAINER_IMAGES) does not exist", reference);
 }
 
 void doctor_judge_network(struct checks *c, const struct engine_network *network)
 {
-	static const char again[] = "stop all sessions, then `docker network rm husk`; Husk makes it anew";
+	static const char again[] = "stop all sessions, then `docker network rm husk`; Husk creates it again";
 	if (!network->is_there)
 		checks_add(c, "network", CHECK_OK, NULL,
-			   "not there yet; made for the first session that wants a network");
+			   "does not exist yet; created for the first session with a network");
 	else if (!streq(network->driver, "bridge") || !network->isolated)
 		checks_add(c, "network", CHECK_FAIL, again,
-			   "'husk' is not as Husk makes it (driver %s, traffic between sessions %s)", network->driver,
+			   "'husk' is not as Husk creates it (driver %s, traffic between sessions %s)", network->driver,
 			   network->isolated ? "off" : "not off");
 	else if (network->internal)
-		checks_add(c, "network", CHECK_WARN, again, "'husk' is internal: sessions on it reach nothing");
+		checks_add(c, "network", CHECK_WARN, again, "'husk' is internal: sessions cannot reach anything");
 	else if (!network->fenceable)
 		checks_add(
 			c, "network", CHECK_WARN, again,
-			"'husk' is an older Husk's: no firewall rules are around its sessions; replaced once nobody uses it");
+			"'husk' is from an older Husk: its sessions have no firewall rules; replaced once it is unused");
 	else
-		checks_add(c, "network", CHECK_OK, NULL, "'husk', a bridge; sessions do not see each other");
+		checks_add(c, "network", CHECK_OK, NULL, "'husk', a bridge; sessions cannot reach each other");
 }
 
-/* Nobody will remove it: it has stopped and is no longer young, or it should have ended long ago. */
+/* True if nothing will remove the container: it stopped long enough ago, or should have ended long ago. */
 static bool is_left_over(const struct config *config, const struct engine_container *c, uint64_t now)
 {
 	uint64_t age = now - MIN(c->created, now);
@@ -246,8 +247,8 @@ void doctor_judge_containers(struct checks *c, const struct config *config, cons
 	AUTO(freep) char *fix =
 		xasprintf("docker rm --force%s%s", buf_str(&names), n <= NAMES_SHOWN ? "" : ", and so on (husk gc)");
 	if (n)
-		checks_add(c, "leftovers", CHECK_WARN, fix, "%zu container%s that no server looks after, %zu running",
-			   n, n == 1 ? "" : "s", running);
+		checks_add(c, "leftovers", CHECK_WARN, fix, "%zu container%s without a server, %zu running", n,
+			   n == 1 ? "" : "s", running);
 	else
 		checks_add(c, "leftovers", CHECK_OK, NULL, "none; %zu session%s running", running,
 			   running == 1 ? "" : "s");
@@ -257,7 +258,7 @@ void doctor_judge_limits(struct checks *c, const struct config *config, const st
 {
 	double memory = gib(config->memory_limit), cpus = (double)config->cpu_quota / CPU_PERIOD;
 	AUTO(freep) char *wanted =
-		xasprintf("%.1f GiB, %.1f CPUs, %llu processes a session, %llu sessions", memory, cpus,
+		xasprintf("%.1f GiB, %.1f CPUs, %llu processes for each session, %llu sessions", memory, cpus,
 			  (unsigned long long)config->pids_limit, (unsigned long long)config->max_sessions);
 	if (!info || !info->memory)
 		checks_add(c, "limits", CHECK_OK, NULL, "%s", wanted);

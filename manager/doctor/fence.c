@@ -1,9 +1,9 @@
-/* Verdicts on the firewall rules around sessions. */
+/* Checks of the firewall rules around sessions. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "manager/doctor/doctor-private.h"
 
-/* What settings let through beside public addresses. */
+/* Lists what the settings open beside public addresses. */
 static char *open_networks(const struct config *config)
 {
 	struct buf b = { 0 };
@@ -24,13 +24,12 @@ void doctor_judge_fence(struct checks *c, const struct config *config, enum engi
 			   "sessions reach public addresses only (nftables table 'inet husk')%s", open);
 		break;
 	case FENCE_NOT_SET:
-		checks_add(c, "fence", CHECK_OK, NULL,
-			   "not there yet; its rules are set for the first session that wants a network%s", open);
+		checks_add(c, "fence", CHECK_OK, NULL, "not set yet; set for the first session with a network%s", open);
 		break;
 	case FENCE_NOT_OURS:
 		checks_add(
-			c, "fence", CHECK_WARN, "find out who changes the nftables table 'inet husk'",
-			"its rules were changed; set again by the next session with a network, or within a minute of one");
+			c, "fence", CHECK_WARN, "find out what changes the nftables table 'inet husk'",
+			"its rules were changed; the next session with a network sets them again, and a running one within a minute");
 		break;
 	}
 }
@@ -40,7 +39,7 @@ void doctor_judge_no_fence(struct checks *c, const struct config *config, const 
 	bool required = config->network_fence == FENCE_REQUIRE;
 	if (f->kind == FAIL_IMAGE)
 		checks_add(c, "fence", CHECK_WARN, FIX_SETUP,
-			   "not known, since the image with its program is not there");
+			   "unknown, since the image with its program does not exist");
 	else
 		checks_add(
 			c, "fence", required ? CHECK_FAIL : CHECK_WARN,
@@ -48,5 +47,5 @@ void doctor_judge_no_fence(struct checks *c, const struct config *config, const 
 			"or switch the network off",
 			"%s: %s", f->message,
 			required ? "no session gets a network (CONTAINER_NETWORK_FENCE=require)" :
-				   "sessions with the network on reach private addresses and services of the host");
+				   "sessions with the network can reach private addresses and services of the host");
 }

@@ -1,4 +1,4 @@
-/* What is on this machine: the client, the settings, the folders. Only looks; never makes anything. */
+/* Checks of this machine: the client, the settings, the folders. Never creates anything. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -38,7 +38,7 @@ static void add_changed(void *ctx, const char *name, const char *value)
 	buf_printf(list, "%s%s%s%s", list->len ? ", " : "", name, value ? "=" : " (set)", value ? value : "");
 }
 
-/* Names in the settings file that mean nothing: most often misspelt. */
+/* Unknown names in the settings file, most often misspelt. */
 static void add_unknown(const struct config *config, struct buf *list)
 {
 	for (size_t i = 0; i < config->file.n; i++) {
@@ -62,8 +62,8 @@ void doctor_check_settings(struct checks *c, const struct config *config, const 
 	if (unknown.len)
 		checks_add(
 			c, "settings", CHECK_WARN,
-			"correct the names (husk(1) lists them); HUSK_LOG and docker's own count only in the environment",
-			"without effect in the settings file: %s", buf_str(&unknown));
+			"correct the names (husk(1) lists them); HUSK_LOG and docker's variables work only in the environment",
+			"no effect in the settings file: %s", buf_str(&unknown));
 	else if (changed.len)
 		checks_add(c, "settings", CHECK_OK, NULL, "valid; changed: %s", buf_str(&changed));
 	else
@@ -101,7 +101,7 @@ void doctor_check_warm_pool(struct checks *c, const struct config *config)
 		checks_add(c, "warm pool", CHECK_OK, NULL, "off");
 	else if (most >= config->max_sessions)
 		checks_add(c, "warm pool", CHECK_WARN, "lower WARM_POOL, or raise CONTAINER_MAX_SESSIONS",
-			   "%s; of %llu sessions, so that warm containers keep making way", buf_str(&list),
+			   "%s, of %llu sessions: sessions will keep displacing warm containers", buf_str(&list),
 			   (unsigned long long)config->max_sessions);
 	else
 		checks_add(c, "warm pool", CHECK_OK, NULL, "%s", buf_str(&list));
@@ -115,23 +115,23 @@ void doctor_check_settings_file(struct checks *c, const char *env_file, const st
 	struct stat st;
 	if (stat(path, &st) < 0 && errno == ENOENT)
 		checks_add(c, name, env_file ? CHECK_FAIL : CHECK_OK, env_file ? "correct --env-file" : NULL,
-			   "%s is not there%s", path, env_file ? "" : "; the defaults count");
+			   "%s does not exist%s", path, env_file ? "" : "; the defaults apply");
 	else if (access(path, R_OK) < 0)
 		checks_add(c, name, CHECK_FAIL, "make it readable for the user who runs husk", "cannot read %s: %s",
 			   path, strerror(errno));
 	else if (st.st_mode & 022)
 		checks_add(c, name, CHECK_FAIL, close_it, "%s: other users can change it", path);
 	else if (is_foreign(&st))
-		checks_add(c, name, CHECK_WARN, "own it yourself", "%s belongs to another user", path);
+		checks_add(c, name, CHECK_WARN, "make it your own file", "%s belongs to another user", path);
 	else if ((st.st_mode & 044) && config && holds_secrets(config))
-		checks_add(c, name, CHECK_WARN, hide_it, "%s holds secrets that other users can read", path);
+		checks_add(c, name, CHECK_WARN, hide_it, "%s has secrets that other users can read", path);
 	else
 		checks_add(c, name, CHECK_OK, NULL, "%s", path);
 }
 
 /* --- folders ----------------------------------------------------------------------------------------------------- */
 
-/* The path itself or the nearest folder above it that is there; *ret says what it is. */
+/* The path itself or the nearest existing folder above it; *ret says what it is. */
 static char *nearest(const char *path, struct stat *ret)
 {
 	char *at = xstrdup(path);
@@ -152,18 +152,18 @@ void doctor_check_folder(struct checks *c, const char *name, const char *path)
 	AUTO(freep) char *close_it = xasprintf("chmod go-w '%s'", path);
 	bool there = at && streq(at, path);
 	if (!at)
-		checks_add(c, name, CHECK_WARN, "make it usable, or choose another place", "cannot look at %s: %s",
+		checks_add(c, name, CHECK_WARN, "make it usable, or choose another folder", "cannot access %s: %s",
 			   path, strerror(error));
 	else if (!S_ISDIR(st.st_mode))
 		checks_add(c, name, CHECK_WARN, "move it away", "%s is not a folder", at);
 	else if (there && (st.st_mode & 02))
-		checks_add(c, name, CHECK_FAIL, close_it, "%s: every user can change what is in it", path);
+		checks_add(c, name, CHECK_FAIL, close_it, "%s: every user can change its content", path);
 	else if (access(at, W_OK | X_OK) < 0)
 		checks_add(c, name, CHECK_WARN, "make it writable for the user who runs husk",
-			   there ? "cannot write to %s%s" : "cannot make %s: no right to write to %s", path,
+			   there ? "cannot write to %s%s" : "cannot create %s: no permission to write to %s", path,
 			   there ? "" : at);
 	else
-		checks_add(c, name, CHECK_OK, NULL, there ? "%s" : "%s, made when it is needed", path);
+		checks_add(c, name, CHECK_OK, NULL, there ? "%s" : "%s, created when needed", path);
 }
 
 /* --- store ------------------------------------------------------------------------------------------------------- */
@@ -175,11 +175,11 @@ void doctor_judge_store(struct checks *c, const struct config *config, const str
 	AUTO(freep) char *close_it = xasprintf("chmod 600 '%s'", key);
 	struct stat st;
 	if (f)
-		checks_add(c, name, CHECK_FAIL, f->hint ? f->hint : "look at the database", "%s", f->message);
+		checks_add(c, name, CHECK_FAIL, f->hint ? f->hint : "check the database", "%s", f->message);
 	else if (!config->encryption_key && stat(key, &st) == 0 && (st.st_mode & 077))
 		checks_add(c, name, CHECK_FAIL, close_it, "%s, but other users can read %s", where, key);
 	else if (!store_is_there(config))
-		checks_add(c, name, CHECK_OK, NULL, "%s, made when it is needed", where);
+		checks_add(c, name, CHECK_OK, NULL, "%s, created when needed", where);
 	else
 		checks_add(c, name, CHECK_OK, NULL, "%s, answers", where);
 }

@@ -1,4 +1,4 @@
-/* What the machine's kernel adds to the engine's walls, or lacks. */
+/* Checks of the machine's kernel: the protections that it adds to the engine's, or lacks. */
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -43,7 +43,7 @@ void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel)
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	ret->landlock = version > 0 ? (int)version : 0;
 	ret->bridge_filter = read_switch(BRIDGE_FILTER);
-	/* Some are kept for the machine itself. */
+	/* Some are reserved for the machine itself. */
 	uint64_t max = read_count(PTYS "max");
 	ret->ptys = read_count(PTYS "nr");
 	ret->ptys_max = max - MIN(max, read_count(PTYS "reserve"));
@@ -52,30 +52,31 @@ void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel)
 static void judge_landlock(struct checks *c, const struct kernel_facts *k)
 {
 	if (k->is_gvisor)
-		checks_add(c, "landlock", CHECK_WARN, NULL,
-			   "gVisor has none: what a cell leaves running can reach into the commands of its session");
+		checks_add(
+			c, "landlock", CHECK_WARN, NULL,
+			"gVisor has none: processes that a cell leaves behind can attack the commands of its session");
 	else if (!k->is_ours)
 		checks_add(c, "landlock", CHECK_WARN, NULL,
-			   "the engine has another kernel than this machine: not known from here");
+			   "unknown: the engine does not run on this machine's kernel");
 	else if (!k->landlock)
 		checks_add(c, "landlock", CHECK_WARN,
 			   "use a kernel of 5.13 or newer with landlock in its list of security modules (lsm=)",
-			   "missing: what a cell leaves running can reach into the commands of its session");
+			   "missing: processes that a cell leaves behind can attack the commands of its session");
 	else
-		checks_add(c, "landlock", CHECK_OK, NULL, "version %d: a wall between the interpreter and each command",
+		checks_add(c, "landlock", CHECK_OK, NULL, "version %d: separates the interpreter from each command",
 			   k->landlock);
 }
 
-/* With icc=false it is the bridge's own packets that have to be dropped, and iptables sees those by br_netfilter alone. */
+/* With icc=false, packets within the bridge must be dropped, and iptables sees those only with br_netfilter. */
 static void judge_bridge(struct checks *c, const struct kernel_facts *k)
 {
 	if (!k->is_ours || k->bridge_filter == SUPPORT_UNKNOWN)
 		checks_add(c, "br_netfilter", CHECK_WARN, NULL,
-			   "not known from here; without it sessions on the network reach each other");
+			   "unknown on this machine; without it sessions with the network can reach each other");
 	else if (k->bridge_filter == SUPPORT_NO)
 		checks_add(c, "br_netfilter", CHECK_FAIL,
-			   "modprobe br_netfilter, and set net.bridge.bridge-nf-call-iptables=1 for good",
-			   "off: sessions with the network reach each other");
+			   "modprobe br_netfilter, and set net.bridge.bridge-nf-call-iptables=1 permanently",
+			   "off: sessions with the network can reach each other");
 	else
 		checks_add(c, "br_netfilter", CHECK_OK, NULL, "on: traffic between sessions is dropped");
 }
@@ -86,31 +87,31 @@ static void judge_modules(struct checks *c, const struct engine_info *info)
 		checks_add(c, "apparmor", CHECK_OK, NULL, "%s", info->apparmor ? "on" : "off, SELinux is on");
 	else
 		checks_add(c, "apparmor", CHECK_WARN, "boot a kernel with AppArmor (or SELinux) and restart the engine",
-			   "off, and no SELinux: a second wall behind seccomp is missing");
+			   "off, and no SELinux: a second layer behind seccomp is missing");
 }
 
 static void judge_users(struct checks *c, const struct engine_info *info)
 {
 	checks_add(c, "rootless", CHECK_OK, NULL, "%s",
-		   info->rootless ? "yes" : "no: whoever may use this engine is root on its machine");
+		   info->rootless ? "yes" : "no: every user of this engine is root on its machine");
 	if (info->rootless || info->userns)
-		checks_add(c, "user namespaces", CHECK_OK, NULL, "%s: root inside a container is nobody outside",
+		checks_add(c, "user namespaces", CHECK_OK, NULL, "%s: root inside a container has no rights outside",
 			   info->rootless ? "a rootless engine" : "userns-remap");
 	else
 		checks_add(c, "user namespaces", CHECK_WARN,
 			   "set userns-remap in the engine's daemon.json, or use a rootless engine",
-			   "not used: who became root inside, which takes a hole in the kernel, would be root outside");
+			   "not used: root inside, which requires a kernel vulnerability, would be root outside");
 }
 
-/* No engine has a limit for each container; session_info counts a session's. */
+/* No engine has a limit for each container; session_info counts those of a session. */
 static void judge_ptys(struct checks *c, const struct kernel_facts *k)
 {
 	if (!k->ptys_max)
 		return;
 	bool few = k->ptys / 3 >= k->ptys_max / 4;
 	checks_add(c, "pseudo-terminals", few ? CHECK_WARN : CHECK_OK,
-		   few ? "stop the sessions that have many, or raise kernel.pty.max" : NULL,
-		   "%llu in use, of %llu that all containers share", (unsigned long long)k->ptys,
+		   few ? "stop sessions that use many, or raise kernel.pty.max" : NULL,
+		   "%llu in use, of %llu for all containers", (unsigned long long)k->ptys,
 		   (unsigned long long)k->ptys_max);
 }
 

@@ -1,17 +1,16 @@
-/* Verdicts on what husk-probe tried in a session: a line for each group of acts, or for each act. */
+/* Checks of what husk-probe tried in a session: one line for each group of acts, or for each act. */
 #include "manager/model/probe.h"
 #include "base/alloc.h"
 #include "manager/doctor/doctor-private.h"
 
-#define FIX_OPEN                                                                                                       \
-	"update the engine and the kernel below it; see `husk doctor` and SECURITY.md for what each act stands for"
+#define FIX_OPEN "update the engine and the kernel below it; `husk doctor` and SECURITY.md explain each act"
 #define FIX_UNSURE                                                                                                     \
-	"an unexpected error proves nothing: look at what the engine, the kernel or a firewall does there; "           \
-	"SESSION_PROBE=require refuses such sessions"
+	"an unexpected error proves nothing: check what the engine, the kernel or a firewall does; "                   \
+	"SESSION_PROBE=require rejects such sessions"
 
 static const struct {
 	enum check_status status;
-	const char *fix, *word; /* word: put before the reason */
+	const char *fix, *word; /* word: prefix of the reason */
 } kinds[] = {
 	[ACT_HELD] = { CHECK_OK, NULL, "" },
 	[ACT_OPEN] = { CHECK_FAIL, FIX_OPEN, "open: " },
@@ -30,7 +29,7 @@ static void add_acts(struct checks *c, const struct probe_report *report, bool a
 	}
 }
 
-/* The worst of a group decides, and names its acts. */
+/* The worst act decides the status of its group, and such acts are named. */
 static void add_group(struct checks *c, const struct probe_report *report, const char *group, bool all)
 {
 	static const enum probe_verdict worst_first[] = { ACT_OPEN, ACT_UNSURE, ACT_NO_PEER };
@@ -52,7 +51,7 @@ static void add_group(struct checks *c, const struct probe_report *report, const
 		checks_add(c, name, CHECK_OK, NULL, "all %zu held", n);
 }
 
-/* Groups come in pieces: one is shown where its first act is. */
+/* The acts of a group may not be adjacent. A group is shown at its first act. */
 static void add_groups(struct checks *c, const struct probe_report *report, bool all)
 {
 	for (size_t i = 0; i < report->n; i++) {

@@ -1,8 +1,8 @@
-/* A real session of each runtime: create, one cell, stop. Steps follow each other from the loop. */
+/* A real session of each runtime: create, one cell, stop. The loop starts one step after the other. */
 #include "base/alloc.h"
 #include "manager/doctor/doctor-private.h"
 
-/* A slow machine's cold start; past it something hangs. */
+/* Enough for a cold start on a slow machine; after that something hangs. */
 #define TRIAL_DEADLINE_MS 120000
 #define CELL "1+1"
 #define CELL_TIMEOUT_SECONDS 30
@@ -16,7 +16,7 @@ struct trial {
 	struct timer *next, *deadline;
 	struct op *op;
 	bool verbose, has_neighbour;
-	size_t at; /* the runtime */
+	size_t at; /* index of the runtime */
 	char *session, *transport, *neighbour;
 	uint64_t began_ms, created_ms, ran_ms, probed_ms;
 	void (*done)(void *ctx);
@@ -51,8 +51,8 @@ static void on_deadline(void *ctx)
 	struct trial *t = ctx;
 	if (t->op)
 		op_cancel(take_ptr(t->op));
-	conclude(t, CHECK_FAIL, "check that `docker ps` answers; HUSK_LOG=debug tells more",
-		 "did not get through within two minutes");
+	conclude(t, CHECK_FAIL, "check that `docker ps` answers; HUSK_LOG=debug shows more",
+		 "did not finish within two minutes");
 }
 
 static void on_stopped(void *ctx, const struct fail *f)
@@ -86,7 +86,7 @@ static void on_probed(void *ctx, const struct run_result *result, const struct f
 	t->op = NULL;
 	doctor_judge_probe(t->checks, current(t), &(struct probe_detail){ .all = t->at == 0, .verbose = t->verbose },
 			   result, f);
-	/* What the probe took is not the cell's. */
+	/* The probe's time does not count as the cell's. */
 	t->ran_ms += loop_now_ms() - t->probed_ms;
 	t->created_ms += loop_now_ms() - t->probed_ms;
 	t->began_ms += loop_now_ms() - t->probed_ms;
@@ -121,7 +121,7 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 	else if (result->ending != ENDING_OK)
 		fail_set(&failure, FAIL_ENGINE, "the cell ended as %s: %s", ending_name(result->ending),
 			 result->detail ? result->detail : result->stderr_text);
-	/* One that failed is removed with the manager. */
+	/* A session that failed is removed with the manager. */
 	if (failure.kind)
 		conclude_failed(t, &failure);
 	else
@@ -154,7 +154,7 @@ static void on_created(void *ctx, const struct create_result *result, const stru
 		conclude_failed(t, &failure);
 }
 
-/* Why there is none shows in the sessions that follow. */
+/* A failure is ignored, since the sessions that follow report the same cause. */
 static void on_neighbour(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct trial *t = ctx;
@@ -164,7 +164,7 @@ static void on_neighbour(void *ctx, const struct create_result *result, const st
 	timer_start(t->next, 0, 0);
 }
 
-/* Whether sessions reach each other can only be tried if there is another one. */
+/* A second session is needed to try whether sessions reach each other. */
 static bool add_neighbour(struct trial *t)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -182,10 +182,10 @@ static void on_neighbour_stopped(void *ctx, const struct fail *f UNUSED)
 {
 	struct trial *t = ctx;
 	t->op = NULL;
-	timer_start(t->next, 0, 0); /* done frees the manager, which is calling us */
+	timer_start(t->next, 0, 0); /* done frees the manager, which is our caller */
 }
 
-/* What cannot be stopped is removed with the manager. */
+/* A session that cannot be stopped is removed with the manager. */
 static void finish(struct trial *t)
 {
 	AUTO(fail_release) struct fail f = { 0 };

@@ -1,4 +1,4 @@
-/* What an engine can be asked, and its answers. None of it changes anything, but for the fence, which may be asked to stand. */
+/* Queries to an engine and their answers. No query changes anything, except one that sets the fence. */
 #ifndef HUSK_MANAGER_ENGINE_ANSWER_H
 #define HUSK_MANAGER_ENGINE_ANSWER_H
 
@@ -8,17 +8,17 @@
 enum support { SUPPORT_UNKNOWN, SUPPORT_NO, SUPPORT_YES };
 
 enum engine_query_kind {
-	ENGINE_QUERY_CLIENT,	 /* which client this is; does not contact the engine */
-	ENGINE_QUERY_PLACE,	 /* where the client looks for the engine; likewise */
-	ENGINE_QUERY_VERSION,	 /* its version */
-	ENGINE_QUERY_INFO,	 /* what it is and what it can do */
-	ENGINE_QUERY_IMAGE,	 /* subject: an image; FAIL_IMAGE if it is not there */
-	ENGINE_QUERY_IMAGES,	 /* all images whose name starts with husk- */
-	ENGINE_QUERY_NETWORK,	 /* the network that sessions are put on */
-	ENGINE_QUERY_CONTAINERS, /* subject: the id of a store; all of its containers, whichever server started them */
-	ENGINE_QUERY_CONTAINER,	 /* subject: a container */
-	ENGINE_QUERY_STATS,	 /* what the containers that run use; takes the engine a second or two */
-	ENGINE_QUERY_FENCE, /* the firewall rules around sessions; query_spec.fence. CAUSE_NOT_SUPPORTED: they can't be had here */
+	ENGINE_QUERY_CLIENT,  /* the client's version; does not contact the engine */
+	ENGINE_QUERY_PLACE,   /* where the client looks for the engine; likewise */
+	ENGINE_QUERY_VERSION, /* the engine's version */
+	ENGINE_QUERY_INFO,    /* the engine's properties and features */
+	ENGINE_QUERY_IMAGE,   /* subject: an image; FAIL_IMAGE if it does not exist */
+	ENGINE_QUERY_IMAGES,  /* all images whose name starts with husk- */
+	ENGINE_QUERY_NETWORK, /* the network of sessions */
+	ENGINE_QUERY_CONTAINERS, /* subject: the id of a store; all of its containers, no matter which server started them */
+	ENGINE_QUERY_CONTAINER, /* subject: a container */
+	ENGINE_QUERY_STATS,	/* resource use of running containers; takes a second or two */
+	ENGINE_QUERY_FENCE, /* the firewall rules around sessions; query_spec.fence. CAUSE_NOT_SUPPORTED: not possible here */
 };
 
 struct engine_client {
@@ -33,10 +33,10 @@ struct engine_place {
 	bool is_local;
 };
 
-/* What an engine runs containers with; NULL where it does not say. */
+/* Programs that an engine runs containers with; NULL if not reported. */
 struct engine_component {
 	char *version;
-	char *build; /* what it was built from: a commit, or a package's full version */
+	char *build; /* its source: a commit, or a package's full version */
 };
 
 struct engine_version {
@@ -46,7 +46,7 @@ struct engine_version {
 	struct engine_component containerd, runc;
 };
 
-/* A string is NULL where the engine said nothing. */
+/* A string is NULL if the engine did not report it. */
 struct engine_info {
 	char *version;
 	char *os;      /* "Debian GNU/Linux 12 (bookworm)" */
@@ -56,9 +56,9 @@ struct engine_info {
 	char *storage;
 	char *cgroup_version; /* "1", "2" */
 	char *cgroup_driver;  /* "systemd", "cgroupfs", "none" */
-	char *runtime;	      /* the default one */
+	char *runtime;	      /* the default runtime */
 	struct strv runtimes; /* names */
-	char *seccomp;	      /* the profile's name, "" if it has none; NULL = no seccomp */
+	char *seccomp;	      /* name of the profile, "" if it has no name; NULL = no seccomp */
 	bool apparmor, selinux, rootless, userns;
 	enum support memory_limit, swap_limit, pids_limit, cpu_quota;
 	uint64_t memory; /* bytes, 0 = unknown */
@@ -66,11 +66,11 @@ struct engine_info {
 };
 
 struct engine_image {
-	char *id;      /* of its content; "" if the engine does not say */
+	char *id;      /* digest of its content; "" if not reported */
 	uint64_t size; /* bytes */
 	char *arch;
 	struct strv labels;  /* NAME=value */
-	struct strv volumes; /* folders that a container of it would have on disk */
+	struct strv volumes; /* folders that are volumes in its containers */
 };
 
 struct engine_images {
@@ -83,17 +83,17 @@ struct engine_images {
 };
 
 struct engine_network {
-	bool is_there; /* it is made for the first session that needs it */
+	bool is_there; /* created with the first session that needs it */
 	char *driver;
 	bool isolated;	/* inter-container traffic is off */
-	bool internal;	/* leads nowhere */
-	bool fenceable; /* its bridge is the one that the fence is around */
+	bool internal;	/* has no route to other networks */
+	bool fenceable; /* its bridge is the one in the fence's rules */
 };
 
 struct engine_containers {
 	struct engine_container {
 		char *name;
-		char *owner; /* the server that started it; "" if it has none */
+		char *owner; /* the server that started it; "" = none */
 		bool running;
 		uint64_t created; /* seconds since the epoch */
 	} * v;
@@ -103,28 +103,28 @@ struct engine_containers {
 /* Whether a container runs, or how it ended. */
 struct engine_state {
 	bool is_there, running;
-	int exit_code; /* if it is there and does not run */
+	int exit_code; /* if it exists and does not run */
 	bool oom;
-	int64_t pid;		  /* of its first process, as numbered on the engine's machine; 0 = unknown */
-	char id[65];		  /* as engine_created has it; "" if the engine did not say */
-	char store[65], mark[65]; /* its labels (engine.h); "" = it has none */
+	int64_t pid;		  /* its first process, as numbered on the engine's machine; 0 = unknown */
+	char id[65];		  /* as in engine_created; "" if not reported */
+	char store[65], mark[65]; /* its labels (engine.h); "" = none */
 };
 
-/* The memory of each container that runs, Husk's or not. */
+/* The memory of each running container, also of those that Husk did not start. */
 struct engine_stats {
 	struct engine_usage {
 		char *name;
-		uint64_t memory; /* bytes, as precisely as the engine reports them */
+		uint64_t memory; /* bytes, with the engine's precision */
 	} * v;
 	size_t n;
 };
 
-/* How the rules were found. */
+/* State of the firewall rules. */
 enum engine_fence {
 	FENCE_STOOD,
-	FENCE_WAS_SET,	/* it did not stand as wanted, and does now */
-	FENCE_NOT_SET,	/* only looked at: there is none */
-	FENCE_NOT_OURS, /* likewise: somebody has changed it */
+	FENCE_WAS_SET,	/* the rules were missing or different, and are set now */
+	FENCE_NOT_SET,	/* only checked: there are no rules */
+	FENCE_NOT_OURS, /* only checked: the rules were changed by others */
 };
 
 struct engine_answer {
@@ -144,21 +144,22 @@ struct engine_answer {
 	};
 };
 
-/* Frees what the answer to its question owns. */
+/* Frees what the answer owns. */
 void engine_answer_release(struct engine_answer *answer);
 
-/* A new entry at the end; strings are copied. */
+/* Appends an entry. Strings are copied. */
 void engine_containers_add(struct engine_containers *list, const char *name, const char *owner, bool running,
 			   uint64_t created);
 bool engine_containers_have(const struct engine_containers *list, const char *name);
 void engine_images_add(struct engine_images *list, const char *name, uint64_t size, uint64_t created);
 void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory);
 
-/* The engine's runtime of that name (NULL = its default) is gVisor: containers have a kernel of their own, which the machine's sees as
- * one program. By its usual name, since no engine tells. */
+/* True if the engine's runtime of that name (NULL = its default) is gVisor, whose containers have their own
+ * kernel, one program to the machine's kernel. Judged by the usual name, since engines do not report it. */
 bool engine_is_gvisor(const char *runtime);
 
-/* True if both name the same machine, in an engine's words or the kernel's: amd64 and x86_64, arm64 and aarch64. */
+/* True if both are names of the same architecture, by an engine or by the kernel: amd64 and x86_64, arm64 and
+ * aarch64. */
 bool engine_same_arch(const char *a, const char *b);
 
 #endif

@@ -32,6 +32,6 @@ bool engine_is_meant(const struct engine_state *found, const struct container_re
 int engine_not_meant(struct fail *f, const char *container)
 {
 	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED,
-		  "the container '%s' is left alone: its labels are not those of this session", container);
-	return fail_hint(f, "Somebody may have changed the store: `husk history --verify` checks it.");
+		  "the container '%s' is not touched: its labels are not those of this session", container);
+	return fail_hint(f, "The store may have been changed: `husk history --verify` checks it.");
 }

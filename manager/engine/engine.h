@@ -1,8 +1,8 @@
-/* Container engines behind one vtable. Every call is asynchronous, has a deadline and can be cancelled; nothing contacts
- * an engine before the first call. Callbacks never run inside the call that started them.
+/* Container engines behind one vtable. Every function is asynchronous, has a deadline and can be cancelled. Nothing
+ * contacts an engine before the first one is called. Callbacks never run inside the function that started them.
  *
- * What an engine prints, and which program prints it, is its adapter's business alone (docker/ is the first): answers are
- * structs, failures carry a cause of manager/model/cause.h. */
+ * Only the adapter knows which program it runs and what that prints (docker/ is the first). Answers are structs,
+ * and failures carry a cause of model/cause.h. */
 #ifndef HUSK_MANAGER_ENGINE_ENGINE_H
 #define HUSK_MANAGER_ENGINE_ENGINE_H
 
@@ -13,75 +13,73 @@
 #include "manager/model/cause.h"
 
 struct engine;
-struct engine_task;   /* one call under way */
-struct engine_bake;   /* an image that is being made */
-struct engine_stream; /* a running attach: bytes both ways */
-struct engine_watch;  /* a running events feed */
-struct engine_query;  /* a question under way */
+struct engine_task;   /* an operation under way */
+struct engine_bake;   /* an image that is being built */
+struct engine_stream; /* an attached stream: bytes both ways */
+struct engine_watch;  /* a feed of events */
+struct engine_query;  /* a query under way */
 
-/* What a container is made of. Strings are borrowed for the call. */
+/* Properties of a new container. Strings are borrowed for the call. */
 struct container_spec {
 	const char *name;
 	const char *image;
-	const char *store; /* the id of the store that knows of it */
+	const char *store; /* the id of the store that records it */
 	const char *owner; /* the server's id */
-	const char *mark;  /* a random id for this container alone; NULL = its name will do */
-	unsigned uid;	   /* who its processes are; 0 = SANDBOX_UID */
+	const char *mark;  /* a random id for this container alone; NULL = its name is enough */
+	unsigned uid;	   /* user of its processes; 0 = SANDBOX_UID */
 	uint64_t memory;
 	uint64_t cpu_quota;
 	uint64_t pids;
 	uint64_t tmpfs;
-	uint64_t home;	/* bytes that its home directory may take on disk; not for an install */
-	uint64_t quota; /* bytes that each of its volumes may take, where the engine can see to that; 0 = no matter */
-	bool no_terminals;   /* the engine cannot mount a devpts for PID 1's terminals, which cells can open then */
-	uint64_t disk_floor; /* bytes that it leaves free there */
-	uint64_t lease;	     /* until somebody claims it */
-	bool network;	     /* false = loopback only */
-	bool network_late; /* it may be put there once it runs, since its kernel takes longer; only if it shares our kernel */
-	bool keep_proxies;	/* leave the proxy variables that an engine's client may inject */
-	bool install;		/* runs an installer instead of code: what it writes is on disk, not in memory */
-	const struct strv *env; /* NAME=value; never a secret: everybody on the engine can read it. NULL = none */
-	const char *runtime;	/* what the engine runs it with, by the engine's name; NULL = its default */
-	/* A host file, mounted read-only when the network is on and the engine is local; or NULL. */
+	uint64_t home;		/* disk limit of its home directory in bytes; not for an install */
+	uint64_t quota;		/* size limit of each volume in bytes, if the engine supports it; 0 = none */
+	bool no_terminals;	/* the engine cannot mount a devpts for PID 1's terminals, so cells can open them */
+	uint64_t disk_floor;	/* bytes to leave free on that disk */
+	uint64_t lease;		/* applies until it is claimed */
+	bool network;		/* false = loopback only */
+	bool network_late;	/* may be connected once it runs, to save time; only if it shares our kernel */
+	bool keep_proxies;	/* keep the proxy variables that an engine's client may inject */
+	bool install;		/* runs an installer instead of code: it writes to disk, not to memory */
+	const struct strv *env; /* NAME=value; never a secret: every user of the engine can read it. NULL = none */
+	const char *runtime;	/* the engine's name of the OCI runtime; NULL = its default */
+	/* A host file, mounted read-only if the network is on and the engine is local; or NULL. */
 	const char *ca_bundle;
-	/* A host folder for PID 1's line, mounted read-only unless the engine is known to be elsewhere; or NULL. */
+	/* A host folder for PID 1's line, mounted read-only unless the engine is known to be remote; or NULL. */
 	const char *line_dir;
 };
 
-/* Which container is meant. A name that was read from a database proves nothing: the engine's own labels must agree. */
+/* Identifies a container. A name from a database proves nothing: the engine's labels must match. */
 struct container_ref {
 	const char *name;
-	const char
-		*store; /* the label that it must have; NULL = this process chose the name, and nothing is compared */
-	const char
-		*mark; /* likewise; NULL = it must have none: it was started by a Husk that did not mark containers */
+	const char *store; /* label that it must have; NULL = this process chose the name, so nothing is compared */
+	const char *mark;  /* likewise; NULL = it must have no mark: a Husk without marks started it */
 };
 
-/* A container that was made. Valid during the call. */
+/* A container that was created. Valid during the callback. */
 struct engine_created {
-	const char *id; /* 64 hex digits; "" if the engine did not say */
+	const char *id; /* 64 hex digits; "" if not reported */
 	bool line_dir;	/* the folder is mounted */
-	bool again;	/* another of its name had been started before, and was removed */
+	bool again;	/* an earlier container of its name had been started and was removed */
 };
 
-/* Label of every image that bake makes; its value says what is in it. */
+/* Label of every image that bake builds. Its value describes the content. */
 #define BAKE_LABEL "husk.deps"
 
-/* Likewise of an image that was made fit for sessions. */
+/* Label of an image that was adapted for sessions. */
 #define FIT_LABEL "husk.fit"
 
-/* An image made of another image and a directory of a container. Strings are borrowed for the call. */
+/* An image built from another image and a directory of a container. Strings are borrowed for the call. */
 struct bake_spec {
 	const char *container;
-	const char *source;  /* an image: `container` is made of it for this, and never started; NULL = it is there */
-	const char *path;    /* in the container, and in the image */
-	const char *base;    /* the image it is added to, which is otherwise left as it is */
-	const char *image;   /* the name of the result */
-	const char *scratch; /* the name of a container that is made for it and never started */
-	const char *store;   /* for the scratch container, as container_spec says */
+	const char *source;	   /* an image: `container` is created from it and not started; NULL = it exists */
+	const char *path;	   /* in the container, and in the image */
+	const char *base;	   /* the image that the directory is added to; not changed otherwise */
+	const char *image;	   /* the name of the result */
+	const char *scratch;	   /* the name of a temporary container that is not started */
+	const char *store;	   /* for the scratch container, as in container_spec */
 	const struct strv *labels; /* NAME=value */
-	/* Run in the result before it is kept, as root, without a network and with hardly a right; NULL = nothing is. It fails the bake
-	 * unless it exits with 0. What it prints comes before the end, and is hostile. */
+	/* Checks the result before it is kept: runs as root, without a network and with few capabilities. NULL =
+	 * no check. The bake fails unless it exits with 0. Its output is hostile, and comes before the end. */
 	const char *program;
 	void (*on_output)(void *ctx, const char *text, size_t n);
 };
@@ -94,7 +92,7 @@ typedef void (*engine_created_fn)(void *ctx, const struct engine_created *create
 
 struct stream_handler {
 	void (*on_bytes)(void *ctx, const void *data, size_t n);
-	/* Once; f says why the stream ended. FAIL_DIED: the container is not there or not running. */
+	/* Called once; f says why the stream ended. FAIL_DIED: the container does not exist or does not run. */
 	void (*on_closed)(void *ctx, const struct fail *f);
 	void *ctx;
 };
@@ -104,7 +102,7 @@ enum engine_event_kind { EVENT_DIE, EVENT_OOM, EVENT_DESTROY };
 struct engine_event {
 	enum engine_event_kind kind;
 	const char *container; /* its name */
-	const char *id;	       /* as engine_created has it; "" if the engine did not say */
+	const char *id;	       /* as in engine_created; "" if not reported */
 	int exit_code;	       /* EVENT_DIE */
 };
 
@@ -114,71 +112,73 @@ struct watch_handler {
 	void *ctx;
 };
 
-/* The answer, or NULL and why there is none. Valid during the call, in which the query may be freed. */
+/* answer is NULL if f says why there is none. Valid during the callback, which may free the query. */
 typedef void (*engine_answer_fn)(void *ctx, const struct engine_answer *answer, const struct fail *f);
 
-/* Sessions with the network on reach public addresses, names, and these. Strings are borrowed for the call. */
+/* Sessions with the network reach public addresses, name servers, and these openings. Strings are borrowed for the
+ * call. */
 struct fence_spec {
-	const char *image; /* any of this build's: the program that sets the rules is in it */
-	bool look;	   /* leave everything as it is */
-	const char *owner; /* whose openings these are: they replace those of an earlier call, and nobody else's */
+	const char *image;	     /* any image of this build: it has the program that sets the rules */
+	bool look;		     /* only check, change nothing */
+	const char *owner;	     /* owner of the openings: they replace its earlier ones, and no others */
 	const struct strv *openings; /* ADDRESS/PREFIX or ADDRESS/PREFIX,PORT */
-	uint64_t seconds;	     /* for which they hold if nobody asks again */
+	uint64_t seconds;	     /* how long they stay open without a renewal */
 };
 
 struct query_spec {
 	enum engine_query_kind question;
-	const char *subject;		/* as the question says; borrowed for the call */
+	const char *subject;		/* see the kind of query; borrowed for the call */
 	const struct fence_spec *fence; /* ENGINE_QUERY_FENCE */
 	engine_answer_fn done;
 	void *ctx;
 };
 
-/* What an engine can do, as far as it is known yet. */
+/* An engine's features, as far as they are known yet. */
 struct engine_capabilities {
 	bool bakes_images;
-	bool feeds_events;	    /* without them, ENGINE_QUERY_CONTAINER is how a death is explained */
+	bool feeds_events;	    /* if not, ENGINE_QUERY_CONTAINER explains a death */
 	enum support shares_kernel; /* its containers run on this machine's kernel and can mount its files */
 	bool several_nodes;
-	bool outside_fence; /* sessions are put on an older network, which the fence is not around, while others use that */
+	bool outside_fence; /* sessions use an older network outside the fence, while others still use that network */
 };
 
 struct engine_ops {
 	const char *name;
-	/* Creates and starts; on failure nothing is left behind. */
+	/* Creates and starts a container. On failure nothing is left behind. */
 	struct engine_task *(*create)(struct engine *e, const struct container_spec *spec, engine_created_fn done,
 				      void *ctx);
-	/* Removes by force; done when it is really gone. A container that is not there is success. One whose labels differ is left
-	 * alone, which is a failure. done may be NULL. */
+	/* Removes by force; done is called when the container is really gone. A missing container is success. A
+	 * container with other labels is not touched, which is a failure. done may be NULL. */
 	struct engine_task *(*remove)(struct engine *e, const struct container_ref *container, engine_done_fn done,
 				      void *ctx);
-	/* Removes a container that does not run. One that runs by now is left alone, and that is a failure. */
+	/* Removes a container that does not run. A container that runs by now is not touched, which is a failure. */
 	struct engine_task *(*remove_ended)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 	/* Removes Husk's networks that are older than min_age seconds and have no container. */
 	struct engine_task *(*prune)(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
-	/* For a process about to exit: has these containers, by name or id, removed, with whatever unfinished tasks would leave
-	 * behind, and waits for nothing. */
+	/* For a process about to exit: starts the removal of these containers, by name or id, and of the remains
+	 * of unfinished tasks. Does not wait. */
 	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
 	/* On failure no container and no image is left behind. */
 	struct engine_bake *(*bake)(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx);
-	/* Likewise; what it makes is removed behind the scenes. Afterwards done is not called. */
+	/* Likewise; removes its remains in the background. done is not called any more. */
 	void (*bake_cancel)(struct engine_bake *bake);
-	/* Fails if a container uses it. An image that is not there is success. Also removes images that bakes of the same
-	 * name have replaced. done may be NULL. */
+	/* Fails if a container uses the image. A missing image is success. Also removes images that bakes of the
+	 * same name have replaced. done may be NULL. */
 	struct engine_bake *(*remove_image)(struct engine *e, const char *image, engine_done_fn done, void *ctx);
 	struct engine_stream *(*attach)(struct engine *e, const char *container, const struct stream_handler *handler,
 					struct fail *f);
-	/* What happens to the containers of a store, whichever server started them. */
+	/* Events of a store's containers, no matter which server started them. */
 	struct engine_watch *(*watch)(struct engine *e, const char *store, const struct watch_handler *handler,
 				      struct fail *f);
-	/* NULL with f filled if the question cannot even be sent. The caller frees it, before or after the answer. */
+	/* NULL with f if the query cannot be sent. The caller frees it, before or after the answer. */
 	struct engine_query *(*query)(struct engine *e, const struct query_spec *spec, struct fail *f);
 	struct engine_query *(*query_free)(struct engine_query *q);
-	/* URLs of the proxies that its client gives to containers. May be NULL. */
+	/* URLs of the proxies that the client gives to containers. May be NULL. */
 	void (*proxies)(struct engine *e, struct strv *ret);
-	/* An engine may report a failed attach on the stream itself. Reads what came where PID 1's first frame should be. */
+	/* An engine may report a failed attach on the stream itself. Fills f from data that came instead of PID
+	 * 1's first frame. */
 	void (*explain)(struct engine *e, const void *data, size_t n, struct fail *f);
-	/* Cancelling a create cleans up behind itself. Afterwards done is not called. */
+	/* A cancelled create removes its remains. done is not called any more. */
 	void (*task_cancel)(struct engine_task *task);
 	int (*stream_write)(struct engine_stream *s, const void *data, size_t n);
 	/* Stops and resumes reading. May be NULL. */
@@ -192,32 +192,32 @@ struct engine_ops {
 struct engine {
 	const struct engine_ops *ops;
 	enum support
-		dials; /* its containers reach a socket of ours: only known by trying (manager/line/transport-socket.c) */
+		dials; /* its containers can dial a socket of this server; known only after a try (line/transport-socket.c) */
 };
 
 struct engine_options {
 	struct loop *loop;
 	const char *program; /* the engine's client, looked up in PATH; copied */
 	const char *
-		helper; /* the program whose verb `reap` outlives this process, looked up in PATH; NULL = this one; copied */
+		helper; /* program with the verb `reap`, which outlives this process; looked up in PATH; NULL = this one; copied */
 };
 
 /* A kind of engine. */
 struct engine_driver {
 	const char *name;
 	struct engine *(*open)(const struct engine_options *options, struct fail *f);
-	/* As engine_reap() (open.h) says; NULL if it needs no process for that. */
+	/* See engine_reap() (open.h); NULL if the engine needs no process for it. */
 	int (*reap)(const char *program, char *const *names);
 };
 
 struct engine_capabilities engine_capabilities(const struct engine *e);
 
-/* The container that is there is the one that is meant: its labels agree. */
+/* True if the labels of the container that was found match. */
 bool engine_is_meant(const struct engine_state *found, const struct container_ref *ref);
-/* The failure of acting on one that is not. Returns -1. */
+/* Fills f for a container whose labels do not match. Returns -1. */
 int engine_not_meant(struct fail *f, const char *container);
 
-/* The failure of a container that died, in the reference's words: CAUSE_OOM or CAUSE_EXITED. Returns -1. */
+/* Fills f for a container that died, in the reference's words: CAUSE_OOM or CAUSE_EXITED. Returns -1. */
 int engine_death(struct fail *f, bool oom, int exit_code);
 
 #endif

@@ -8,22 +8,23 @@
 #include "manager/model/networks.h"
 #include "manager/model/runtime.h"
 
-/* A resolver that takes longer is not waited for: what it said the last time holds. */
+/* After this time the resolver's last results are used instead. */
 #define RESOLVE_MS 5000
 #define PLACES_MAX 64
-/* Openings hold for so many rounds of gc. Each round looks again while there are sessions, and so do installs while they run. */
+/* Openings last for this number of gc rounds. They are renewed by each round while there are sessions, and by
+ * installs while they run. */
 #define ROUNDS 4
 
 #define OLD_NETWORK                                                                                                    \
-	"sessions of an older Husk still use its network, which no firewall rules are around: private addresses and "  \
+	"sessions of an older Husk still use its network, which has no firewall rules: private addresses and "         \
 	"services of the host can be reached"
 
-/* An install's looks are some seconds apart. */
+/* Renewals by an install are some seconds apart. */
 #define INTERVAL_MIN_SECONDS 30
 
 enum fence_state { NEVER_LOOKED, STANDS, CANNOT_STAND, FELL };
 
-/* Names on their way to addresses, in a thread. */
+/* A worker job that resolves names to addresses. */
 struct resolving {
 	struct fence *fence;
 	struct url_place places[PLACES_MAX];
@@ -37,20 +38,20 @@ struct fence {
 	enum fence_state state;
 	uint64_t looked_ms;
 	bool needed;
-	struct strv images; /* that may have the program; at: the one that is tried */
+	struct strv images; /* images that may have the program; at: the one being tried */
 	size_t at;
 	struct work *work;
 	struct timer *patience, *tell;
-	struct strv openings; /* as they were resolved last */
+	struct strv openings; /* as resolved last */
 	struct engine_query *query;
-	struct fail failure; /* of the last look; told to those who wait */
+	struct fail failure; /* of the last check; reported to the waits */
 	char *note;
 	struct list waits;
 };
 
-/* --- those who wait ---------------------------------------------------------------------------------------------- */
+/* --- waits ------------------------------------------------------------------------------------------------------- */
 
-/* What has stood before must stand again; where it never could, the operator decides. */
+/* Rules that were set once must be set again. If they could never be set, CONTAINER_NETWORK_FENCE decides. */
 static bool refuses(const struct fence *f)
 {
 	return f->state == FELL || (f->state == CANNOT_STAND && f->options.config->network_fence == FENCE_REQUIRE);
@@ -62,15 +63,15 @@ static void describe(struct fence *f, struct fail *ret)
 		cause_set(ret, FAIL_ENGINE, CAUSE_NO_FENCE,
 			  "the firewall rules around sessions are gone and could not be set again (%s)",
 			  f->failure.message);
-		fail_hint(ret, "Try again in a minute, or go on without the network.");
+		fail_hint(ret, "Try again in a minute, or continue without the network.");
 		return;
 	}
 	cause_set(
 		ret, FAIL_ENGINE, CAUSE_NO_FENCE,
-		"there is no network here: CONTAINER_NETWORK_FENCE=require, and the firewall rules around sessions cannot be set (%s)",
+		"the network is not available: CONTAINER_NETWORK_FENCE=require, but the firewall rules around sessions cannot be set (%s)",
 		f->failure.message);
 	fail_hint(ret,
-		  "Only the person who runs Husk can change that (husk doctor says more). Go on without the network.");
+		  "Only the person who runs Husk can change that (see husk doctor). Continue without the network.");
 }
 
 static void on_tell(void *ctx)
@@ -80,7 +81,7 @@ static void on_tell(void *ctx)
 	bool refused = refuses(f);
 	if (refused)
 		describe(f, &why);
-	/* One at a time: callbacks may add others. */
+	/* One at a time: callbacks may add waits. */
 	while (!list_empty(&f->waits)) {
 		struct fence_wait *w = list_first(&f->waits, struct fence_wait, node);
 		list_remove(&w->node);
@@ -88,7 +89,7 @@ static void on_tell(void *ctx)
 	}
 }
 
-/* --- a look ------------------------------------------------------------------------------------------------------ */
+/* --- checks ------------------------------------------------------------------------------------------------------ */
 
 static void look(struct fence *f);
 
@@ -98,7 +99,7 @@ static void set_note(struct fence *f)
 	f->note = NULL;
 	if (f->state == CANNOT_STAND)
 		f->note = xasprintf(
-			"no firewall rules are around this session: private addresses and services of the host can be reached (%s)",
+			"this session has no firewall rules: private addresses and services of the host can be reached (%s)",
 			f->failure.message);
 }
 
@@ -201,7 +202,7 @@ static void on_patience(void *ctx)
 	look(f);
 }
 
-/* Those of this build first: what a person put in their place need not have it. */
+/* Images of this build come first: an image that replaces one may lack the program. */
 static void list_images(struct fence *f)
 {
 	size_t n;
@@ -237,7 +238,7 @@ static void start(struct fence *f)
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
-/* Two rounds of gc: with sessions there, each round looks again. */
+/* Valid for two rounds of gc. While there are sessions, each round checks again. */
 static bool is_recent(const struct fence *f)
 {
 	uint64_t age = loop_now_ms() - f->looked_ms;

@@ -1,4 +1,4 @@
-/* What a session is, for whoever asks. */
+/* Accessors of a session. */
 #include "manager/session/session-private.h"
 
 const char *session_id(const struct session *s)

@@ -7,15 +7,15 @@
 #include "manager/model/token.h"
 
 #define START_DEADLINE_MS 90000
-/* Failures in a row, after which a line that has been silent for its whole lease is given up. */
+/* A line that was silent for its whole lease is given up after this number of failures in a row. */
 #define RETRIES 6u
-/* An engine that does not answer is asked again whether the container is the right one. */
+/* Delay before an engine that did not answer is asked again whether the container is the right one. */
 #define LOOK_AGAIN_MS 500
-/* After the line broke because the container is gone: how long the engine's event with the cause may take. */
+/* How long to wait for the engine's event with the cause after the line broke because the container is gone. */
 #define CAUSE_WAIT_MS 1500
-/* An OOM that took PID 1 itself is followed by its death at once; an older one was some child's. */
+/* If the OOM killer takes PID 1 itself, the container dies at once. An OOM longer ago than this hit a child. */
 #define OOM_TO_DEATH_MS 2000
-/* A container that is gone so soon after its engine was away went with it. */
+/* A container that is gone this soon after its engine was unreachable ended because of the engine. */
 #define ENGINE_RESTART_MS 120000
 
 static void session_die(struct session *s, const struct fail *cause);
@@ -31,7 +31,7 @@ static bool is_over(const struct session *s)
 	return s->state == SESSION_DEAD || s->state == SESSION_STOPPING;
 }
 
-/* --- what PID 1 says --------------------------------------------------------------------------------------------- */
+/* --- events from PID 1 ------------------------------------------------------------------------------------------- */
 
 static void become_warm(struct session *s)
 {
@@ -51,7 +51,7 @@ static void become_ready(struct session *s)
 	if (!s->claimed || !s->kernel_up || (s->state != SESSION_STARTING && s->state != SESSION_ADOPTING))
 		return;
 	s->deadline = timer_free(s->deadline);
-	/* Taking a session over does not count as use. */
+	/* A take-over does not count as use. */
 	if (s->state == SESSION_STARTING)
 		session_dispatch(s)->used_ms = loop_now_ms();
 	set_state(s, SESSION_READY);
@@ -79,7 +79,7 @@ static void on_hello(void *ctx, const struct wire_hello *hello)
 		session_stop(s);
 		return;
 	}
-	/* Before there were claims, a container was its session's from the start. */
+	/* Containers of versions without claims belonged to their session from the start. */
 	s->claimed |= *hello->session || s->state == SESSION_ADOPTING;
 	if (s->state == SESSION_ADOPTING)
 		session_dispatch(s)->last_earlier = hello->last_call;
@@ -122,9 +122,11 @@ static void on_event(void *ctx, const struct wire_event *event)
 		session_lose(s);
 		break;
 	case WIRE_EVENT_DIED:
-		/* PID 1 starts another, but would tell of this one: a warm session has no past. */
+		/* PID 1 starts another kernel, but would report this death to the session that claims the
+		 * container. */
 		if (s->unclaimed) {
-			cause_set(&f, FAIL_DIED, CAUSE_KERNEL_FAILED, "the kernel died while nobody used it");
+			cause_set(&f, FAIL_DIED, CAUSE_KERNEL_FAILED,
+				  "the kernel died before the container was claimed");
 			session_die(s, &f);
 		}
 		break;
@@ -145,7 +147,8 @@ static void on_removed(void *ctx, const struct fail *f)
 		s->spec.handler.on_stopped(s->spec.handler.ctx, s, f);
 }
 
-/* A row of the store that nobody vouches for must not decide which container is removed. No container has the mark "-". */
+/* A row of the store without a valid seal must not decide which container is removed. No container has the mark
+ * "-". */
 static void remove_container(struct session *s)
 {
 	struct container_ref ref = { .name = s->container, .store = s->store, .mark = s->own ? s->mark : "-" };
@@ -161,7 +164,7 @@ static void session_die(struct session *s, const struct fail *cause)
 	s->deadline = timer_free(s->deadline);
 	s->query = s->spec.engine->ops->query_free(s->query);
 	line_close(s->line, cause);
-	/* Whatever is left of it; the engine has usually done the work. */
+	/* Removes what is left of the container. Usually the engine has removed it already. */
 	if (s->task)
 		s->spec.engine->ops->task_cancel(take_ptr(s->task));
 	if (!s->lost && s->own)
@@ -204,7 +207,8 @@ static void die_unexplained(void *ctx)
 	session_die(s, &s->unexplained);
 }
 
-/* A kill and a removal say nothing of who did it, which the owner may know: it has CAUSE_WAIT_MS to say so. */
+/* The event of a kill or a removal does not say who did it, but the owner may know. It has CAUSE_WAIT_MS to
+ * answer. */
 static void die_once_explained(struct session *s, const struct fail *cause)
 {
 	const struct session_handler *h = &s->spec.handler;
@@ -221,7 +225,7 @@ static void die_once_explained(struct session *s, const struct fail *cause)
 	timer_start(s->deadline, CAUSE_WAIT_MS, 0);
 }
 
-/* Of a container that is not there, if no event told more. */
+/* The cause of a missing container, if no event gave a better one. */
 static void explain_absence(const struct session *s, struct fail *f)
 {
 	if (s->ending.kind)
@@ -253,7 +257,7 @@ static void on_container_state(void *ctx, const struct engine_answer *answer, co
 	die_once_explained(s, &cause);
 }
 
-/* An engine that feeds no events is asked. */
+/* Queries an engine that sends no events. */
 static bool ask_for_cause(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -279,7 +283,7 @@ static void wait_for_cause(struct session *s)
 
 static void explain_death(struct session *s, const struct engine_event *event, struct fail *f)
 {
-	/* The engine's OOM flag alone means nothing: with exit status 137 just after, it was PID 1 that the kernel chose. */
+	/* The engine's OOM flag alone proves nothing. If exit status 137 follows at once, the kernel killed PID 1. */
 	bool oom = event->exit_code == 137 && s->oom_ms && loop_now_ms() - s->oom_ms < OOM_TO_DEATH_MS;
 	if (s->ending.kind)
 		fail_copy(f, &s->ending);
@@ -292,7 +296,7 @@ void session_engine_away(struct session *s)
 	s->engine_away_ms = loop_now_ms();
 }
 
-/* "" may be either. */
+/* An id that is "" is unknown and may be equal to the other. */
 static bool are_two(const char *id, const char *other)
 {
 	return *id && *other && !streq(id, other);
@@ -301,7 +305,7 @@ static bool are_two(const char *id, const char *other)
 void session_on_event(struct session *s, const struct engine_event *event)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	/* The engine had to make it twice. */
+	/* The event is about an earlier container of the same name: the engine had to create it twice. */
 	if (are_two(s->container_id, event->id))
 		return;
 	switch (event->kind) {
@@ -315,7 +319,8 @@ void session_on_event(struct session *s, const struct engine_event *event)
 		explain_absence(s, &f);
 		break;
 	}
-	/* While the engine is still at its creation, how that ends says more: the engine also clears away what it failed at. */
+	/* While a create is under way, its outcome says more than events: the engine also removes a container that
+	 * it failed to start. */
 	if (s->state == SESSION_STARTING && s->task) {
 		if (event->kind == EVENT_DIE && (!s->ending.kind || are_two(s->ending_id, event->id))) {
 			fail_move(&s->ending, &f);
@@ -341,7 +346,7 @@ static void on_broken(void *ctx, const struct fail *f)
 	} else if (f->kind == FAIL_DIED && !starting) {
 		wait_for_cause(s);
 	} else if (line_failures(s->line) < RETRIES || (!starting && line_in_lease(s->line))) {
-		/* An engine that restarts takes its time; PID 1 keeps everything for the lease. */
+		/* An engine needs time to restart, and PID 1 keeps everything for the lease. */
 		line_retry(s->line);
 	} else {
 		session_die(s, f);
@@ -463,7 +468,8 @@ void session_start(struct session *s, const struct session_start *start)
 		.disk_floor = c->disk_floor,
 		.lease = c->lease,
 		.network = s->spec.network,
-		/* In gVisor a container keeps the interfaces that it was started with; one that dials is in no such place. */
+		/* A container with its own kernel, as in gVisor, keeps the interfaces that it was started with. An
+		 * engine whose containers have dialled a socket shares this machine's kernel. */
 		.network_late = s->spec.runtime->slow_start && s->spec.engine->dials == SUPPORT_YES &&
 				!engine_is_gvisor(c->runtime),
 		.keep_proxies = c->proxy_enabled,
@@ -558,7 +564,7 @@ void session_stop(struct session *s)
 	s->deadline = timer_free(s->deadline);
 	s->query = s->spec.engine->ops->query_free(s->query);
 	line_close(s->line, &copying);
-	/* A create that is under way is cancelled, which removes what it made; a removal after a death is left to end. */
+	/* A create under way is cancelled, which removes its container. A removal after a death is not cancelled. */
 	if (s->task && !dead)
 		s->spec.engine->ops->task_cancel(take_ptr(s->task));
 	if (!s->task)

@@ -1,8 +1,9 @@
-/* A session: a container, the line to its PID 1, and a life. Knows the engine and the line; who it belongs to is the
- * registry's business.
+/* A session: a container, the line to its PID 1, and a state. It uses the engine and the line. The registry knows its
+ * conversation.
  *
- * The container has a name of its own and may be started before anybody claims it; PID 1 learns by a claim which session it
- * serves. A line that breaks is made again; only a container that is gone, or a line that cannot be made again, ends it. */
+ * The container has its own name and may be started before it is claimed. A claim tells PID 1 which session it
+ * serves. A broken line is reconnected. A session ends only if its container is gone or its line cannot be
+ * reconnected. */
 #ifndef HUSK_MANAGER_SESSION_SESSION_H
 #define HUSK_MANAGER_SESSION_SESSION_H
 
@@ -14,18 +15,20 @@
 
 struct session;
 
-/* The cause of a death that nobody was there to see. */
+/* The cause of a death while no server was connected. */
 #define SESSION_UNWATCHED "died while no server was attached"
 
-/* How a session reports to its owner. It may be freed from inside on_stopped, not from inside the others. */
+/* Events of a session for its owner. The session may be freed from inside on_stopped, but not from inside the
+ * others. */
 struct session_handler {
-	/* Or warm: session_state() says which. */
+	/* The session is ready, or warm: session_state() says which. */
 	void (*on_ready)(void *ctx, struct session *s);
-	/* The container never came up, or is gone; session_death() says why. */
+	/* The container did not start, or is gone; session_death() says why. */
 	void (*on_dead)(void *ctx, struct session *s);
 	void (*on_stopped)(void *ctx, struct session *s, const struct fail *f);
-	/* Its container was killed or removed, and it does not know by whom. True: the owner finds out and calls
-	 * session_end_explained(); if that takes too long, the session dies of what is known. May be NULL. */
+	/* The container was killed or removed, and the session does not know by whom. Return true to look up the
+	 * cause and call session_end_explained(); if that takes too long, the session dies with the known cause.
+	 * May be NULL. */
 	bool (*on_unexplained)(void *ctx, struct session *s);
 	void *ctx;
 };
@@ -37,67 +40,71 @@ struct session_spec {
 	const struct config *config;
 	const struct runtime *runtime;
 	const char *image;
-	const char *container; /* of a new session: its name */
+	const char *container; /* container name of a new session */
 	bool network;
 	struct limits limits;
 	struct session_handler handler;
 };
 
-/* Named, but not there yet: nothing is asked of the engine before session_start(). */
+/* Does not contact the engine before session_start(). */
 struct session *session_new(const struct session_spec *spec);
-/* Who runs the code in the container of that name. */
+/* The user id that runs the code in the container of that name. */
 #define SESSION_USERS (SESSION_UID_MAX - SESSION_UID_MIN + 1)
 unsigned session_uid(const char *container);
 
 struct session_start {
 	const char *store, *owner;  /* for the container's labels */
 	const struct strv *env;	    /* NAME=value, the same for every session of the runtime; never a secret */
-	const struct strv *own_env; /* NAME=value, of this session; sent to PID 1 and kept nowhere. NULL = none */
-	const char *cwd;	    /* where its processes start; NULL = /workspace */
-	bool unclaimed;		    /* it is to be warm: nobody's yet. own_env and cwd come with the claim */
+	const struct strv *own_env; /* NAME=value of this session; sent to PID 1 and not stored. NULL = none */
+	const char *cwd;	    /* working directory of its processes; NULL = /workspace */
+	bool unclaimed;		    /* start it warm; own_env and cwd come with the claim */
 };
 /* on_ready or on_dead follows. */
 void session_start(struct session *s, const struct session_start *start);
-/* One that is warm is somebody's from now on, and as old as this moment; on_ready or on_dead follows. Both may be NULL. */
+/* Turns a warm container into a session whose age begins now. on_ready or on_dead follows. own_env and cwd may be
+ * NULL. */
 void session_claim(struct session *s, const struct strv *own_env, const char *cwd);
 
-/* What the store knows of a session whose server has ended. */
+/* The stored record of a session whose server has ended. */
 struct session_past {
 	const char *id;
 	const char *container;
-	const char *store, *mark; /* the labels that its container must have; mark NULL = none of that kind */
-	bool sealed;		  /* the store's key vouches for both names */
-	uint64_t epoch;		  /* ours by now */
+	const char *store, *mark; /* labels that its container must have; mark NULL = it must have none */
+	bool sealed;		  /* the record has a valid seal, so both names can be trusted */
+	uint64_t epoch;		  /* of this server */
 	uint64_t age_ms, idle_ms;
 };
-/* Attaches to the container that is there, if its labels agree; on_ready or on_dead follows, in the time of its lease. A container
- * that turns out to be another session's is left alone. */
+/* Attaches to the existing container, if its labels match. on_ready or on_dead follows within its lease. A
+ * container of another session is not touched. */
 struct session *session_adopt(const struct session_spec *spec, const struct session_past *past);
-/* Drops everything without a word to the engine: runs are not answered. Accepts NULL, returns NULL. */
+/* Drops everything without contacting the engine. Runs are not answered. Accepts NULL, returns NULL. */
 struct session *session_free(struct session *s);
 
-/* Removes the container; what runs is answered with the cause. on_stopped follows. One that is being adopted is
- * stopped once its container is known to be its own. */
+/* Removes the container. Active runs end with the cause. on_stopped follows. A session that is being adopted is
+ * stopped once its container is known to belong to it. */
 void session_stop(struct session *s);
-/* From inside on_stopped, instead of freeing it: its container could not be removed; it can be stopped again. */
+/* Call it from inside on_stopped instead of freeing the session if its container could not be removed. It can be
+ * stopped again. */
 void session_keep_dead(struct session *s, const struct fail *why);
-/* Ends it with a cause that the owner gives, as if it had died of it. */
+/* Ends the session with the owner's cause, as if it had died of it. */
 void session_end(struct session *s, const struct fail *cause);
-/* The answer to on_unexplained. cause NULL = the owner does not know it either. */
+/* Answers on_unexplained. cause NULL = the owner does not know it either. */
 void session_end_explained(struct session *s, const struct fail *cause);
-/* Another server has taken it over: gone for us, and its container is not touched. */
+/* Another server has taken the session over. It is dead for this server, and its container is not touched. */
 void session_lose(struct session *s);
-/* An event of the engine's. */
+/* An event of the engine. */
 void session_on_event(struct session *s, const struct engine_event *event);
-/* Its events have ended: it may have been restarted, which a session over a socket does not notice by itself. */
+/* The engine's events have ended. It may have been restarted, which a session over a socket does not notice
+ * itself. */
 void session_engine_away(struct session *s);
 
-/* --- what it is -------------------------------------------------------------------------------------------------- */
+/* --- accessors --------------------------------------------------------------------------------------------------- */
 const char *session_id(const struct session *s);
 const char *session_container(const struct session *s);
-/* Its container's label. */
+/* The label of its container. */
 const char *session_mark(const struct session *s);
-/* The name or id by which its container may be removed without another look at it; NULL = it is not known to be its own. */
+/* The name or id by which its container can be removed without a check; NULL = it is not known to belong to this
+ * session. */
 const char *session_removable(const struct session *s);
 const char *session_image(const struct session *s);
 const struct runtime *session_runtime(const struct session *s);
@@ -107,21 +114,21 @@ uint64_t session_epoch(const struct session *s);
 enum session_state session_state(const struct session *s);
 /* Set once it is dead. */
 const struct fail *session_death(const struct session *s);
-/* Dead for us: another server has it, container and all. */
+/* Another server has taken the session over. */
 bool session_is_lost(const struct session *s);
 /* PID 1 is connected now. */
 bool session_is_connected(const struct session *s);
-/* Something runs on it, of ours or of a former server. */
+/* A run of this server or of a former one is active. */
 bool session_is_busy(const struct session *s);
-/* The engine is at work on it. */
+/* An engine task for its container is under way. */
 bool session_is_changing(const struct session *s);
 uint64_t session_age_ms(const struct session *s);
 uint64_t session_idle_ms(const struct session *s); /* 0 while it is busy */
-/* Until its hard lifetime ends; UINT64_MAX = it has none, or it is not known yet. */
+/* Time until its maximum lifetime ends; UINT64_MAX = no limit, or not known yet. */
 uint64_t session_left_ms(const struct session *s);
-/* Where runs and transfers are made. */
+/* Starts runs and transfers. */
 struct dispatch *session_dispatch(struct session *s);
-/* How PID 1 is reached, for people. */
+/* How PID 1 is reached, as text for people. */
 const char *session_transport(const struct session *s);
 
 #endif

@@ -275,7 +275,7 @@ def test_a_missing_fence_is_reported_by_create_and_doctor(engine, serve, powerle
     server = serve(HUSK_DOCKER=powerless)
     created = server.call("create_session", {"network": True})
     server.sessions.append(created.fields["session_id"])
-    assert "no firewall rules are around this session" in created.fields["note"], created.text
+    assert "this session has no firewall rules" in created.fields["note"], created.text
     assert "note" not in server.call("create_session", {"network": False}).fields
     doctor = subprocess.run([harness.husk_binary(), "doctor", "--json"], env=server.env, capture_output=True, text=True)
     check, = [c for c in json.loads(doctor.stdout)["checks"] if c["name"] == "fence"]

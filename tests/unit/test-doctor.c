@@ -93,12 +93,12 @@ static void test_info_rootless_without_cgroups(void **state)
 	AUTO(checks_release) struct checks c = { 0 };
 	read_sample("rootless", &answer);
 	doctor_judge_info(&c, &answer.info, "x86_64");
-	expect(&c, "cgroups", CHECK_FAIL, "no limit");
+	expect(&c, "cgroups", CHECK_FAIL, "have no limits");
 	doctor_judge_kernel(&c, &answer.info, &(struct kernel_facts){ 0 });
 	expect(&c, "rootless", CHECK_OK, "yes");
 	expect(&c, "user namespaces", CHECK_OK, "a rootless engine");
-	expect(&c, "landlock", CHECK_WARN, "another kernel");
-	expect(&c, "br_netfilter", CHECK_WARN, "not known");
+	expect(&c, "landlock", CHECK_WARN, "this machine's kernel");
+	expect(&c, "br_netfilter", CHECK_WARN, "unknown");
 	AUTO(checks_release) struct checks gvisor = { 0 };
 	doctor_judge_kernel(&gvisor, &answer.info,
 			    &(struct kernel_facts){ .is_ours = true, .landlock = 4, .is_gvisor = true });
@@ -137,7 +137,7 @@ static void judge_security(const char *options, enum check_status status, const 
 	assert_int_equal(info_read(&answer, text, strlen(text), &f), 0);
 	doctor_judge_info(&c, &answer.info, "x86_64");
 	expect(&c, "seccomp", status, words);
-	expect(&c, "memory limit", CHECK_WARN, "does not say");
+	expect(&c, "memory limit", CHECK_WARN, "does not report");
 }
 
 static void test_seccomp(void **state)
@@ -219,7 +219,7 @@ static void test_client(void **state)
 	judge_client("Docker version 20.10.24+dfsg1, build 297e128", CHECK_OK, "20.10.24+dfsg1");
 	judge_client("Docker version 19.03.15, build 99e3ed8919", CHECK_FAIL, "too old");
 	judge_client("Docker version 20.9-x", CHECK_FAIL, "too old");
-	judge_client("podman version 4.9.3", CHECK_WARN, "not docker's own");
+	judge_client("podman version 4.9.3", CHECK_WARN, "not Docker's client");
 	for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
 		struct engine_answer client = { .question = ENGINE_QUERY_CLIENT };
@@ -274,22 +274,22 @@ static void judge_age(const char *component, const char *version, const char *bu
 
 static void test_known_escapes(void **state)
 {
-	judge_age("runc", "1.3.3", "v1.3.3-0-gd842d771", CHECK_OK, "no escape is known");
-	judge_age("runc", "1.2.8", "", CHECK_OK, "no escape is known");
+	judge_age("runc", "1.3.3", "v1.3.3-0-gd842d771", CHECK_OK, "all known escapes are fixed");
+	judge_age("runc", "1.2.8", "", CHECK_OK, "all known escapes are fixed");
 	judge_age("runc", "1.2.7", "v1.2.7-0-g1234", CHECK_FAIL, "CVE-2025-31133");
 	judge_age("runc", "1.3.2", "", CHECK_FAIL, "CVE-2025-52881");
-	judge_age("runc", "1.10.0", "", CHECK_OK, "no escape is known");
-	judge_age("runc", "2.0.0", "", CHECK_OK, "no escape is known");
+	judge_age("runc", "1.10.0", "", CHECK_OK, "all known escapes are fixed");
+	judge_age("runc", "2.0.0", "", CHECK_OK, "all known escapes are fixed");
 	judge_age("runc", "1.1.12", "", CHECK_FAIL, "older than the fix of CVE-2025-31133");
 	judge_age("runc", "1.1.5+ds1", "1.1.5+ds1-1+deb12u1", CHECK_WARN, "CVE-2024-21626");
 	judge_age("runc", "1.0.0-rc5", "", CHECK_FAIL, "CVE-2019-5736");
 	judge_age("runc", "1.0.0-rc7", "", CHECK_FAIL, "older than the fix of CVE-2021-30465");
 	judge_age("runc", "1.0.0~rc95+ds1", "", CHECK_WARN, "older than the fix of CVE-2024-21626");
 	judge_age("runc", "1.4.0-rc.2", "", CHECK_FAIL, "CVE-2025-31133");
-	judge_age("runc", "1.4.0-rc.3", "", CHECK_OK, "no escape is known");
-	judge_age("runc", "1.4.0", "", CHECK_OK, "no escape is known");
+	judge_age("runc", "1.4.0-rc.3", "", CHECK_OK, "all known escapes are fixed");
+	judge_age("runc", "1.4.0", "", CHECK_OK, "all known escapes are fixed");
 	judge_age("runc", "0.1.1", "", CHECK_FAIL, "CVE-2019-5736");
-	judge_age("runc", "devel", "", CHECK_WARN, "does not say");
+	judge_age("runc", "devel", "", CHECK_WARN, "does not report");
 	judge_age("containerd", "1.6.20~ds1", "", CHECK_OK, "1.6.20");
 	judge_age("containerd", "1.2.13", "", CHECK_FAIL, "CVE-2020-15257");
 	judge_age("containerd", "1.3.9", "", CHECK_OK, "1.3.9");
@@ -319,10 +319,10 @@ static void test_runtime(void **state)
 	expect(&chosen, "runtime", CHECK_OK, "runc (CONTAINER_RUNTIME)");
 	config.runtime = (char *)"runsc";
 	doctor_judge_runtime(&gvisor, &config, &answer.info);
-	expect(&gvisor, "runtime", CHECK_OK, "a kernel of their own");
+	expect(&gvisor, "runtime", CHECK_OK, "have their own kernel");
 	config.runtime = (char *)"kata";
 	doctor_judge_runtime(&missing, &config, &answer.info);
-	expect(&missing, "runtime", CHECK_FAIL, "none that the engine has: runc, runsc");
+	expect(&missing, "runtime", CHECK_FAIL, "not a runtime of the engine: runc, runsc");
 }
 
 #define IMAGE "[516941405,\"amd64\",{\"a\":\"b=c\",\"n\":1}]"
@@ -345,9 +345,9 @@ static void test_image(void **state)
 	expect(&c, name, CHECK_OK, "husk-x:1, 516 MB");
 	checks_release(&c);
 	doctor_judge_image(&c, runtime, "husk-x:1", true, NULL);
-	expect(&c, name, CHECK_FAIL, "not there");
+	expect(&c, name, CHECK_FAIL, "does not exist");
 	doctor_judge_listed_image(&c, "tools", "my-tools:1", NULL);
-	expect(&c, "image tools", CHECK_WARN, "my-tools:1 (CONTAINER_IMAGES) is not there");
+	expect(&c, "image tools", CHECK_WARN, "my-tools:1 (CONTAINER_IMAGES) does not exist");
 	assert_non_null(strstr(c.v[0].fix, "husk setup"));
 	assert_int_equal(info_read(&image, "[-1,\"amd64\"]", 12, &f), -1);
 	assert_int_equal(info_read(&image, "[\"1\",\"amd64\"]", 13, &f), -1);
@@ -369,12 +369,12 @@ static void test_network(void **state)
 {
 	AUTO(checks_release) struct checks c = { 0 };
 	doctor_judge_network(&c, &(struct engine_network){ 0 });
-	expect(&c, "network", CHECK_OK, "not there yet");
+	expect(&c, "network", CHECK_OK, "does not exist yet");
 #define ICC(value) "\"Options\":{\"com.docker.network.bridge.enable_icc\":" value "}"
 	judge_network("{\"Driver\":\"bridge\",\"Options\":{\"com.docker.network.bridge.enable_icc\":\"false\","
 		      "\"com.docker.network.bridge.name\":\"husk0\"}}",
-		      CHECK_OK, "do not see each other");
-	judge_network("{\"Driver\":\"bridge\"," ICC("\"false\"") "}", CHECK_WARN, "older Husk's");
+		      CHECK_OK, "cannot reach each other");
+	judge_network("{\"Driver\":\"bridge\"," ICC("\"false\"") "}", CHECK_WARN, "older Husk");
 	judge_network("{\"Driver\":\"bridge\"," ICC("\"true\"") "}", CHECK_FAIL, "not off");
 	judge_network("{\"Driver\":\"bridge\"," ICC("false") "}", CHECK_FAIL, "not off");
 	judge_network("{\"Driver\":\"bridge\",\"Options\":null}", CHECK_FAIL, "not off");
@@ -398,7 +398,7 @@ static void test_fence(void **state)
 		enum check_status status;
 		const char *words;
 	} want[] = { { CHECK_OK, "public addresses only" },
-		     { CHECK_OK, "not there yet" },
+		     { CHECK_OK, "not set yet" },
 		     { CHECK_WARN, "were changed" },
 		     { CHECK_WARN, "reach private addresses" },
 		     { CHECK_FAIL, "no session gets a network" } };
@@ -428,7 +428,7 @@ static void test_containers(void **state)
 	assert_true(found.containers.v[3].running);
 	assert_int_equal(found.containers.v[3].created, now - 6 * 3600);
 	doctor_judge_containers(&c, &config, &found.containers, now);
-	expect(&c, "leftovers", CHECK_WARN, "3 containers that no server looks after, 2 running");
+	expect(&c, "leftovers", CHECK_WARN, "3 containers without a server, 2 running");
 	assert_string_equal(c.v[0].fix, "docker rm --force husk-b husk-d husk-e");
 	struct engine_answer none = { .question = ENGINE_QUERY_CONTAINERS };
 	assert_int_equal(info_read(&none, "", 0, &f), 0);
@@ -548,7 +548,7 @@ static void test_store(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *database = xasprintf("%s/husk.db", folder), *key = xasprintf("%s/settings.key", folder);
 	AUTO(freep) char *url = xstrdup("postgresql+psycopg://u:hunter2@db.example:5433/x");
-	store_is(&config, NULL, CHECK_OK, "made when it is needed");
+	store_is(&config, NULL, CHECK_OK, "created when needed");
 	fclose(fopen(database, "we"));
 	store_is(&config, NULL, CHECK_OK, "answers");
 	fclose(fopen(key, "we"));
@@ -570,7 +570,7 @@ static void test_folders(void **state)
 	AUTO(freep) char *below = xasprintf("%s/a/b/c", folder);
 	struct stat st;
 	folder_is(folder, CHECK_OK, folder);
-	folder_is(below, CHECK_OK, "made when it is needed");
+	folder_is(below, CHECK_OK, "created when needed");
 	assert_int_equal(stat(below, &st), -1);
 	folder_is("/dev/null/x", CHECK_WARN, "/dev/null");
 	folder_is("relative", CHECK_WARN, "relative");
@@ -610,7 +610,7 @@ static void test_settings(void **state) /* evidence: secrets */
 	AUTO(checks_release) struct checks c = { 0 };
 	AUTO(freep) char *path = xasprintf("%s/env", folder);
 	check_file(path, &c);
-	expect(&c, "settings file", CHECK_FAIL, "not there");
+	expect(&c, "settings file", CHECK_FAIL, "does not exist");
 	expect(&c, "settings", CHECK_FAIL, path);
 	write_settings(path, "CONTAINER_MEMORY_LIMIT=2g\n", 0600);
 	check_file(path, &c);

@@ -21,13 +21,13 @@ static void test_errors_have_kind_and_next_step(void **state)
 		{ "permission denied while trying to connect to the Docker daemon socket", FAIL_ENGINE,
 		  CAUSE_ENGINE_REFUSED, "refuses this user" },
 		{ "docker: Error response from daemon: No such image: husk-python:abc.", FAIL_IMAGE, CAUSE_NO_IMAGE,
-		  "image is not there" },
+		  "image does not exist" },
 		{ "Error response from daemon: No such container: husk-x", FAIL_DIED, CAUSE_NO_CONTAINER,
 		  "no longer exists" },
 		{ "Error response from daemon: Container abc is not running", FAIL_DIED, CAUSE_NO_CONTAINER,
 		  "no longer exists" },
 		{ "something nobody has seen", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "something nobody has seen" },
-		{ "", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "without a word" },
+		{ "", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "without a message" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(fail_release) struct fail f = { 0 };

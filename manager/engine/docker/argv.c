@@ -3,12 +3,12 @@
 #include "kernels/protocol.h"
 #include "manager/model/limits.h"
 
-/* Where the host's certificate bundle appears inside. */
+/* Path of the host's certificate bundle in the container. */
 #define CA_BUNDLE_INSIDE "/opt/husk/ca-certificates.crt"
 #define SHM_SIZE "64m"
-/* Enough for any build tool, bounded so that a leak hits a wall inside the container. */
+/* Enough for any build tool, and low enough that a leak fails inside the container. */
 #define NOFILE_LIMIT 4096
-/* gVisor is a program with threads, and keeps some ten for each process inside; out of them, it ends with all that is in it. */
+/* gVisor uses about ten threads of its own for each process inside. At the limit it ends, with everything in it. */
 #define GVISOR_TASKS 16
 
 static void add_labels(struct strv *argv, const struct container_spec *spec)
@@ -39,7 +39,7 @@ static void add_limits(struct strv *argv, const struct container_spec *spec)
 {
 	strv_add(argv, "--memory");
 	strv_addf(argv, "%llu", (unsigned long long)spec->memory);
-	strv_add(argv, "--memory-swap"); /* the sum of both: equal means no swap */
+	strv_add(argv, "--memory-swap"); /* memory and swap together: an equal value means no swap */
 	strv_addf(argv, "%llu", (unsigned long long)spec->memory);
 	strv_add(argv, "--cpu-period");
 	strv_addf(argv, "%d", CPU_PERIOD);
@@ -52,11 +52,11 @@ static void add_limits(struct strv *argv, const struct container_spec *spec)
 	strv_add(argv, "--ulimit");
 	unsigned long long file = MAX(spec->memory, spec->home);
 	strv_addf(argv, "fsize=%llu:%llu", file, file);
-	/* 1, not 0: the kernel hands no core to a host's pipe handler at exactly this limit. */
+	/* 1, not 0: at exactly this limit the kernel does not pass a core to a pipe handler of the host. */
 	strv_add_all(argv, "--ulimit", "core=1:1", NULL);
 }
 
-/* It has no name and goes with the container; PID 1 watches what is in it. */
+/* The volume has no name and is removed with the container. PID 1 limits its content. */
 static void add_volume(struct strv *argv, const struct container_spec *spec, const char *target)
 {
 	strv_add(argv, "--mount");
@@ -66,7 +66,8 @@ static void add_volume(struct strv *argv, const struct container_spec *spec, con
 		strv_addf(argv, "type=volume,target=%s", target);
 }
 
-/* The engine's own driver mounts a file system for an unnamed volume; it goes with the container. gVisor's devpts is its own. */
+/* The engine's own driver mounts a devpts as an unnamed volume, which is removed with the container. gVisor has
+ * its own devpts. */
 static void add_terminals(struct strv *argv, const struct container_spec *spec)
 {
 	if (spec->install || spec->no_terminals || engine_is_gvisor(spec->runtime))
@@ -81,11 +82,11 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 {
 	const struct {
 		const char *path, *mode;
-		bool on_disk; /* in this container */
+		bool on_disk; /* a volume in this container */
 	} mounts[] = { { "/workspace", "0755", false },
 		       { "/tmp", "1777", spec->install },
 		       { HOME_PATH, "0755", !spec->install } };
-	/* Packages are larger than memory. */
+	/* Packages can be larger than the memory. */
 	if (spec->install) {
 		add_volume(argv, spec, DEPENDENCIES_PATH);
 		add_volume(argv, spec, "/tmp");
@@ -97,7 +98,7 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 		if (mounts[i].on_disk)
 			continue;
 		strv_add(argv, "--tmpfs");
-		/* exec, since the engine's default noexec keeps native Python and Node modules from loading */
+		/* exec, since the engine's default noexec prevents native Python and Node modules from loading */
 		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s,uid=%u,gid=%d", mounts[i].path,
 			  (unsigned long long)spec->tmpfs, mounts[i].mode, uid_of(spec), SANDBOX_GID);
 	}
@@ -114,7 +115,8 @@ static void add_env(struct strv *argv, const struct container_spec *spec)
 					       "NUMEXPR_NUM_THREADS", "PYTHON_CPU_COUNT" };
 	static const char *const proxies[] = { "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY",
 					       "http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy" };
-	/* A library that starts a thread for each core of the host spends its CPU quota on waiting. nproc asks the first too. */
+	/* A library that starts a thread for each core of the host wastes its CPU quota on waiting. nproc reads
+	 * the first variable too. */
 	unsigned long long cpus = MAX(1, (spec->cpu_quota + CPU_PERIOD - 1) / CPU_PERIOD);
 	for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
 		strv_add(argv, "--env");
@@ -195,7 +197,8 @@ void argv_bake_create(struct strv *argv, const char *docker, const struct bake_s
 	strv_addf(argv, STORE_LABEL "=%s", spec->store);
 	for (size_t i = 0; i < spec->labels->n; i++)
 		strv_add_all(argv, "--label", spec->labels->v[i], NULL);
-	/* The rights are to become the sandbox user and to give it a folder. A check of the image's own must not run in sessions. */
+	/* The capabilities are needed to become the sandbox user and to give it a folder. The image's own health
+	 * check must not run in sessions. */
 	if (spec->program)
 		strv_add_all(argv, "--cap-drop", "ALL", "--cap-add", "CHOWN", "--cap-add", "SETUID", "--cap-add",
 			     "SETGID", "--security-opt", "no-new-privileges:true", "--ipc", "private", "--log-driver",
@@ -227,7 +230,7 @@ void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spe
 void argv_bake_write(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
 	const char *slash = strrchr(spec->path, '/');
-	/* As the scratch container's user: root. */
+	/* Files keep their owners, and are written by root, the scratch container's user. */
 	strv_add_all(argv, docker, "cp", "--archive", "-", NULL);
 	strv_addf(argv, "%s:%.*s", spec->scratch, (int)MAX(slash - spec->path, 1), spec->path);
 }
@@ -274,7 +277,7 @@ void argv_network_remove(struct strv *argv, const char *docker, char *const *ids
 
 void argv_network_create(struct strv *argv, const char *docker)
 {
-	/* Inter-container traffic off: two sessions never see each other. */
+	/* Inter-container traffic is off, so that sessions cannot reach each other. */
 	strv_add_all(argv, docker, "network", "create", "--driver", "bridge", "--opt",
 		     "com.docker.network.bridge.enable_icc=false", "--opt",
 		     "com.docker.network.bridge.name=" BRIDGE_NAME, "--label", "husk=true", "--label",
@@ -283,7 +286,7 @@ void argv_network_create(struct strv *argv, const char *docker)
 
 void argv_fence(struct strv *argv, const char *docker, const struct fence_spec *spec, const char *name)
 {
-	/* The machine's network and the right to change its rules; nothing else, and not for longer than a moment. */
+	/* Has the machine's network and the capability to change its rules, and nothing else, for a moment. */
 	strv_add_all(argv, docker, "run", "--rm", "--pull", "never", "--name", name, "--label", "husk=true", "--label",
 		     FENCE_LABEL "=true", "--network", "host", "--userns", "host", "--user", "0:0", "--cap-drop", "ALL",
 		     "--cap-add", "NET_ADMIN", "--security-opt", "no-new-privileges:true", "--read-only", "--ipc",

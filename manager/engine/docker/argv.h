@@ -1,4 +1,4 @@
-/* Pure: what is wanted -> the docker command line. Tested against tests/golden/argv without any engine. */
+/* Pure functions that build docker command lines. tests/golden/argv has the expected ones. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_ARGV_H
 #define HUSK_MANAGER_ENGINE_DOCKER_ARGV_H
 
@@ -6,7 +6,7 @@
 #include "manager/engine/engine.h"
 
 #define NETWORK_NAME "husk"
-/* On a network: the name of its bridge, which the fence goes by (kernels/fence/rules.h). */
+/* Label of a network: the name of its bridge, which the fence's rules use (kernels/fence/rules.h). */
 #define BRIDGE_LABEL "husk.bridge"
 #define BRIDGE_NAME "husk0"
 #define FENCE_LABEL "husk.fence"
@@ -21,28 +21,29 @@
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
 void argv_attach(struct strv *argv, const char *docker, const char *container);
 void argv_remove(struct strv *argv, const char *docker, const char *container);
-/* Only if it does not run. */
+/* Fails if the container runs. */
 void argv_remove_ended(struct strv *argv, const char *docker, const char *container);
 void argv_bake_create(struct strv *argv, const char *docker, const struct bake_spec *spec);
-/* One writes a tar that the other reads. */
-/* The container that is copied from, where an image is given instead. */
+/* One command writes a tar that the other reads. */
+/* Creates the container to copy from, if an image is given instead. */
 void argv_bake_source(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_bake_run(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_bake_write(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_bake_commit(struct strv *argv, const char *docker, const struct bake_spec *spec);
 void argv_image_remove(struct strv *argv, const char *docker, const char *image);
-/* Images that lost their name to a newer one of the same kind, and that no container uses. */
+/* Images that lost their name to a newer one of the same kind and that no container uses. */
 void argv_image_prune(struct strv *argv, const char *docker);
 void argv_watch(struct strv *argv, const char *docker, const char *store);
-/* Ids and bridges, as inspect_network_ids() reads them. */
+/* Ids and bridges, for inspect_network_ids(). */
 void argv_network_list(struct strv *argv, const char *docker);
 void argv_network_remove(struct strv *argv, const char *docker, char *const *ids, size_t n);
 void argv_network_create(struct strv *argv, const char *docker);
-/* Off the network "none", which a container cannot share with another; then on the one of this id or name. */
+/* First leave the network "none", which a container cannot combine with another; then join the one of this id or
+ * name. */
 void argv_network_leave(struct strv *argv, const char *docker, const char *container);
 void argv_network_join(struct strv *argv, const char *docker, const char *network, const char *container);
-/* Its one container, which gets this name, is gone when the command ends. */
+/* Its container gets this name and is removed when the command ends. */
 void argv_fence(struct strv *argv, const char *docker, const struct fence_spec *spec, const char *name);
 /* Containers of argv_fence() that were never started. */
 void argv_fence_prune(struct strv *argv, const char *docker, uint64_t min_age);

@@ -10,7 +10,7 @@
 #include "manager/engine/docker/inspect.h"
 
 #define QUICK_DEADLINE_MS 60000
-/* Gigabytes on a slow disk. */
+/* Enough for gigabytes on a slow disk. */
 #define COPY_DEADLINE_MS 900000
 
 enum step { STEP_SOURCE, STEP_CREATE, STEP_COPY, STEP_RUN, STEP_COMMIT, STEP_REMOVE, STEP_REMOVE_IMAGE, STEP_PRUNE };
@@ -21,9 +21,9 @@ struct engine_bake {
 	enum step step;
 	struct child *child, *reader; /* reader: the other half of a copy */
 	struct timer *later;
-	struct bake_spec spec; /* strings are ours */
+	struct bake_spec spec; /* its strings are owned */
 	struct strv labels;
-	bool only_image; /* no bake: an image is removed */
+	bool only_image; /* not a bake: only removes an image */
 	bool committed;
 	engine_done_fn done; /* NULL once cancelled */
 	void *ctx;
@@ -67,7 +67,7 @@ static const char *doing(enum step step)
 	case STEP_RUN:
 		return "run husk-fit in the image";
 	default:
-		return "keep what was added as an image";
+		return "store the result as an image";
 	}
 }
 
@@ -81,7 +81,7 @@ static void note_failure(struct engine_bake *b, const struct child_result *r)
 		inspect_error(&b->failure, doing(b->step), r->err, r->err_len);
 }
 
-/* The next step. After a failure or a cancel it is the removal of what was made. */
+/* Starts the next step. After a failure or a cancel it removes what was created. */
 static void go_on(struct engine_bake *b)
 {
 	bool give_up = b->failure.kind || (!b->done && !b->only_image);
@@ -103,7 +103,7 @@ static void go_on(struct engine_bake *b)
 		step_start(b, STEP_REMOVE);
 		break;
 	case STEP_REMOVE:
-		/* An older image of the same name has lost it to this one. */
+		/* An older image has lost its name to this one. */
 		step_start(b, b->committed && !b->done ? STEP_REMOVE_IMAGE : STEP_PRUNE);
 		break;
 	case STEP_REMOVE_IMAGE:
@@ -155,7 +155,7 @@ static void on_reader_done(void *ctx, const struct child_result *r)
 static void on_start_failed(void *ctx)
 {
 	struct engine_bake *b = ctx;
-	/* Without a docker client nothing can be cleaned up either. */
+	/* Without a docker client there is no way to clean up either. */
 	finish(b);
 }
 
@@ -228,7 +228,7 @@ static void step_start(struct engine_bake *b, enum step step)
 	if (step == STEP_COPY) {
 		int ends[2];
 		if (pipe2(ends, O_CLOEXEC) < 0) {
-			fail_set(&f, FAIL_INTERNAL, "cannot make a pipe: %m");
+			fail_set(&f, FAIL_INTERNAL, "cannot create a pipe: %m");
 			start_failed(b, &f);
 			return;
 		}
@@ -294,7 +294,7 @@ struct engine_bake *bake_remove_image(struct bakery *bakery, const char *image, 
 void bake_cancel(struct engine_bake *b)
 {
 	b->done = NULL;
-	/* A copy can be cut off; the other steps are short and must not be left to the daemon to finish alone. */
+	/* A copy can be killed. The other steps are short, and the daemon would finish them unobserved. */
 	if ((b->step == STEP_COPY || b->step == STEP_RUN) && b->child)
 		child_kill(b->child, SIGKILL);
 	if (b->step == STEP_COPY && b->reader)

@@ -1,6 +1,7 @@
-/* Images by the docker CLI: a directory of a running container on top of another image. The packages were installed
- * in a container with an environment of its own; what is kept starts from the runtime's image and so has its environment and
- * command, and nothing but the directory is added. */
+/* Builds images with the docker CLI: adds a directory of a container to another image.
+ *
+ * Packages are installed in a container with a different environment. The result is based on the runtime's image,
+ * so it has that image's environment and command, and only the directory is added. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_BAKE_H
 #define HUSK_MANAGER_ENGINE_DOCKER_BAKE_H
 
@@ -16,7 +17,7 @@ struct bakery {
 struct engine_bake *bake_start(struct bakery *b, const struct bake_spec *spec, engine_done_fn done, void *ctx);
 struct engine_bake *bake_remove_image(struct bakery *b, const char *image, engine_done_fn done, void *ctx);
 void bake_cancel(struct engine_bake *bake);
-/* Adds the names of the containers that are being made. */
+/* Adds the names of containers that are being created. */
 void bakery_scratches(const struct bakery *b, struct strv *names);
 /* Drops what is under way at once. */
 void bakery_release(struct bakery *b);

@@ -1,4 +1,4 @@
-/* The engine as an object: its vtable, and what the other files of this adapter share. */
+/* The vtable of the docker engine, and what the other files of this adapter share. */
 #include "manager/engine/docker/docker.h"
 
 #include "base/alloc.h"

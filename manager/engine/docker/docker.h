@@ -1,4 +1,4 @@
-/* The docker CLI by exec: what the files of this adapter share. Private to manager/engine. */
+/* The docker CLI as an engine: shared by the files of this adapter. Private to engine. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_DOCKER_H
 #define HUSK_MANAGER_ENGINE_DOCKER_DOCKER_H
 
@@ -13,14 +13,14 @@ struct docker {
 	struct engine engine;
 	struct loop *loop;
 	char *program, *helper;
-	char network[65];	    /* its id; "" until a session needed it */
-	bool old_network;	    /* it has another bridge than it should, and could not be replaced */
-	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client was asked where the engine is */
-	char *socket;		    /* of the engine, on this machine; "" = none; NULL until the client was asked */
-	bool joins_at_once;	    /* a container that ran could not be moved to the network */
+	char network[65];	    /* its id; "" until a session needs it */
+	bool old_network;	    /* the network has the wrong bridge and could not be replaced */
+	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client has reported where the engine is */
+	char *socket;		    /* of an engine on this machine; "" = none; NULL until the client has reported it */
+	bool joins_at_once;	    /* a running container could not be connected to the network */
 	bool refuses_mounts;	    /* a run failed because of the line's folder */
 	bool refuses_terminals;	    /* a run failed because of the volume for terminals */
-	bool has_quotas;	    /* volumes may be given a size; until one was refused */
+	bool has_quotas;	    /* volumes may have a size; false after one was rejected */
 	struct list tasks;
 	struct bakery bakery;
 };
@@ -37,9 +37,9 @@ struct engine_task *task_remove(struct engine *e, const struct container_ref *co
 struct engine_task *task_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
 void task_cancel(struct engine_task *t);
-/* Also removes what the engine is still making or removing, since those commands end with this process. */
+/* Also removes containers that are being created or removed, since those commands end with this process. */
 void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n);
-/* Has them removed by a process that outlives this one. */
+/* Starts a process that removes them and outlives this one. */
 void tasks_reap_later(struct docker *d, const struct strv *names);
 /* Drops what is under way at once. */
 void tasks_release(struct docker *d);
@@ -60,7 +60,7 @@ struct engine_watch *docker_unwatch(struct engine_watch *w);
 /* --- proxies.c ------------------------------------------------------------------------------------------------------ */
 void docker_proxies(struct engine *e, struct strv *ret);
 
-/* --- questions (query.c) ------------------------------------------------------------------------------------------- */
+/* --- queries (query.c) --------------------------------------------------------------------------------------------- */
 struct engine_query *docker_query(struct engine *e, const struct query_spec *spec, struct fail *f);
 struct engine_query *docker_query_free(struct engine_query *q);
 

@@ -55,7 +55,7 @@ void info_argv(struct strv *argv, const char *docker, enum engine_query_kind que
 	case ENGINE_QUERY_STATS:
 		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
 		break;
-	case ENGINE_QUERY_FENCE: /* argv_fence() */
+	case ENGINE_QUERY_FENCE: /* see argv_fence() */
 		break;
 	}
 }
@@ -66,13 +66,13 @@ const char *info_doing(enum engine_query_kind question)
 		[ENGINE_QUERY_CLIENT] = "ask the client for its version",
 		[ENGINE_QUERY_PLACE] = "ask the client for its context",
 		[ENGINE_QUERY_VERSION] = "reach the engine",
-		[ENGINE_QUERY_INFO] = "ask the engine what it can do",
+		[ENGINE_QUERY_INFO] = "read the engine's features",
 		[ENGINE_QUERY_IMAGE] = "look for the image",
 		[ENGINE_QUERY_IMAGES] = "list the images",
-		[ENGINE_QUERY_NETWORK] = "look at the network",
+		[ENGINE_QUERY_NETWORK] = "inspect the network",
 		[ENGINE_QUERY_CONTAINERS] = "list the containers",
-		[ENGINE_QUERY_CONTAINER] = "look at the container",
-		[ENGINE_QUERY_STATS] = "ask what the containers use",
+		[ENGINE_QUERY_CONTAINER] = "inspect the container",
+		[ENGINE_QUERY_STATS] = "read the containers' resource use",
 		[ENGINE_QUERY_FENCE] = "set the firewall rules around sessions",
 	};
 	return words[question];
@@ -113,7 +113,7 @@ static uint64_t field_number(const json_t *object, const char *key)
 
 /* --- docker info ------------------------------------------------------------------------------------------------- */
 
-/* "name=seccomp,profile=builtin"; very old engines say only "seccomp". */
+/* "name=seccomp,profile=builtin"; very old engines report only "seccomp". */
 static void read_security_option(struct engine_info *ret, const char *option)
 {
 	const char *name = strncmp(option, "name=", 5) == 0 ? option + 5 : option;
@@ -372,7 +372,7 @@ static bool read_amount(const char *text, uint64_t *ret)
 	return false;
 }
 
-/* Values that cannot be parsed are left out. */
+/* Values that cannot be parsed are skipped. */
 static void read_stats(struct engine_stats *ret, const char *text, size_t n)
 {
 	AUTO(freep) char *copy = xstrndup(text, n);

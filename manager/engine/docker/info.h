@@ -1,5 +1,5 @@
-/* What the docker CLI is asked about itself and its engine, and a pure reader of its answers. They are hostile input: bounded
- * by whoever runs the command, checked here, never trusted to be complete. */
+/* Command lines that query the docker CLI and its engine, and a pure parser of the answers. Answers are hostile
+ * input: their size is bounded by the caller, and their content is checked here and may be incomplete. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_INFO_H
 #define HUSK_MANAGER_ENGINE_DOCKER_INFO_H
 
@@ -7,11 +7,12 @@
 #include "base/strv.h"
 #include "manager/engine/answer.h"
 
-/* The command line of a question. subject as engine_query_kind says; ENGINE_QUERY_NETWORK needs the id of one, see argv_network_list(). */
+/* The command line of a query. subject: see engine_query_kind; ENGINE_QUERY_NETWORK needs a network's id, see
+ * argv_network_list(). */
 void info_argv(struct strv *argv, const char *docker, enum engine_query_kind question, const char *subject);
 /* Completes "cannot …". */
 const char *info_doing(enum engine_query_kind question);
-/* Fills in the answer to ret->question, which engine_answer_release() frees. On failure there is nothing to free. */
+/* Fills in the answer to ret->question. Free it with engine_answer_release(). On failure there is nothing to free. */
 int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f);
 /* The answer cannot be parsed: fills f and returns -1. */
 int info_not_understood(struct fail *f, enum engine_query_kind question);

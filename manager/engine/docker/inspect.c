@@ -10,11 +10,11 @@
 
 #define ERROR_TEXT_MAX 500
 #define NO_ENGINE "no Docker engine answers"
-#define NO_IMAGE "the runtime's image is not there"
+#define NO_IMAGE "the runtime's image does not exist"
 #define NO_CONTAINER "container no longer exists (removed externally)"
-#define NO_RUNTIME "the engine has no runtime of the name that CONTAINER_RUNTIME asks for"
+#define NO_RUNTIME "the engine does not have the runtime that CONTAINER_RUNTIME names"
 #define HINT_RUNTIME                                                                                                   \
-	"register it in the engine's daemon.json and restart the engine, or unset CONTAINER_RUNTIME; `husk doctor` lists those that it has"
+	"register it in the engine's daemon.json and restart the engine, or unset CONTAINER_RUNTIME; `husk doctor` lists its runtimes"
 #define HINT_START                                                                                                     \
 	"start Docker (`husk setup` installs and starts an engine), or set DOCKER_HOST or the docker context to one that runs; then try again"
 #define HINT_IMAGES "run `husk setup` to build the images, then try again"
@@ -23,14 +23,14 @@ struct known_error {
 	const char *words;
 	enum fail_kind kind;
 	enum cause cause;
-	const char *message; /* NULL = the engine's own words */
+	const char *message; /* NULL = the engine's own text */
 	const char *hint;
 };
 
 static const struct known_error known_errors[] = {
 	{ "permission denied while trying to connect", FAIL_ENGINE, CAUSE_ENGINE_REFUSED,
 	  "the Docker engine refuses this user",
-	  "add the user to the group 'docker' (sudo usermod -aG docker $USER, then log in again), or point DOCKER_HOST at an engine of yours" },
+	  "add the user to the group 'docker' (sudo usermod -aG docker $USER, then log in again), or set DOCKER_HOST to your own engine" },
 	{ "Cannot connect to the Docker daemon", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
 	{ "failed to connect to the docker API", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
 	{ "error during connect", FAIL_ENGINE, CAUSE_NO_ENGINE, NO_ENGINE, HINT_START },
@@ -45,7 +45,7 @@ static const struct known_error known_errors[] = {
 	  "free disk space where the engine keeps its data, then try again" },
 };
 
-/* The engine's words in one bounded line, without the prefixes that say nothing. */
+/* The engine's text in one bounded line, without prefixes that carry no information. */
 static char *essence(const char *text, size_t n)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -86,9 +86,8 @@ int inspect_error(struct fail *f, const char *doing, const char *text, size_t n)
 		return e->hint ? fail_hint(f, "%s", e->hint) : -1;
 	}
 	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot %s: %s", doing,
-		  *line ? line : "docker failed without a word");
-	return fail_hint(f,
-			 "check that `docker ps` works for this user; `docker info` tells what the engine is missing");
+		  *line ? line : "docker failed without a message");
+	return fail_hint(f, "check that `docker ps` works for this user; `docker info` shows what the engine lacks");
 }
 
 int inspect_silence(struct fail *f, const char *doing)

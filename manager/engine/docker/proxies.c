@@ -1,4 +1,4 @@
-/* The proxies that the docker client gives to every container: `proxies` in its config.json, of whichever engine. */
+/* The proxies that the docker client gives to every container: `proxies` in its config.json, for any engine. */
 #include <jansson.h>
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* One question to the docker CLI: a child with a deadline and a bounded answer; two, one after the other, for the network. */
+/* One query to the docker CLI: a child with a deadline and a bounded answer. The network takes two children, one
+ * after the other. */
 #include "base/alloc.h"
 #include "kernels/protocol.h"
 #include "manager/engine/docker/argv.h"
@@ -9,7 +10,7 @@
 #include "manager/model/token.h"
 
 #define QUERY_DEADLINE_MS 10000
-/* It takes a container, and what waits for it has nothing else to wait for. */
+/* Longer, since it starts a container, and a session cannot start without it. */
 #define FENCE_DEADLINE_MS 30000
 #define ANSWER_MAX (512u << 10)
 
@@ -17,10 +18,10 @@ struct engine_query {
 	struct docker *docker;
 	struct child *child;
 	enum engine_query_kind question;
-	bool lists_networks;		     /* the network is being looked for; it is inspected next */
+	bool lists_networks;		     /* networks are being listed; one is inspected next */
 	const struct fence_spec *fence;	     /* only during docker_query() */
-	char container[CONTAINER_NAME_SIZE]; /* that sets it */
-	bool sets;			     /* more than a look */
+	char container[CONTAINER_NAME_SIZE]; /* the container that sets the fence */
+	bool sets;			     /* not only a check */
 	engine_answer_fn done;
 	void *ctx;
 };
@@ -30,7 +31,7 @@ static int deadline(const struct engine_query *q)
 	return q->sets ? FENCE_DEADLINE_MS : QUERY_DEADLINE_MS;
 }
 
-/* The client could not run the program, or the machine does not have what it needs: no other try will tell more. */
+/* The client could not run the program, or the machine lacks what it needs. A retry would not help. */
 static bool is_no_fence(const struct engine_query *q, const struct child_result *r)
 {
 	return q->question == ENGINE_QUERY_FENCE &&
@@ -60,7 +61,7 @@ static int judge(const struct engine_query *q, const struct child_result *r, str
 		cause_set(f, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot %s: the docker client died of signal %d", doing,
 			  r->signal);
 	else
-		cause_set(f, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot %s: the answer does not end", doing);
+		cause_set(f, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot %s: the answer is too long", doing);
 	return fail_hint(f, INFO_HINT_CLIENT);
 }
 
@@ -71,7 +72,7 @@ static void tell(struct engine_query *q, struct engine_answer *answer, const str
 	engine_answer_release(answer);
 }
 
-/* Of several, the one that sessions are put on. 1 if it is inspected next, 0 if there is none. */
+/* Picks the network that sessions use. 1 if it is inspected next, 0 if there is none. */
 static int found_networks(struct engine_query *q, const char *text, struct fail *f)
 {
 	AUTO(strv_release) struct strv ids = { 0 };
@@ -89,7 +90,7 @@ static int read_answer(struct engine_query *q, struct engine_answer *answer, con
 		return found_networks(q, r->out, f);
 	if (judge(q, r, f) == 0)
 		return info_read(answer, r->out, r->out_len, f);
-	/* "Not there" is an answer too. */
+	/* A missing container is also an answer. */
 	if (q->question != ENGINE_QUERY_CONTAINER || cause_of(f) != CAUSE_NO_CONTAINER)
 		return -1;
 	fail_release(f);
@@ -164,7 +165,7 @@ struct engine_query *docker_query_free(struct engine_query *q)
 {
 	if (!q)
 		return NULL;
-	/* Cut in the middle, the client may leave a container that it has made and not started. */
+	/* A client that is killed may leave a container that it has created and not started. */
 	if (q->child && *q->container) {
 		AUTO(strv_release) struct strv name = { 0 };
 		strv_add(&name, q->container);

@@ -1,14 +1,14 @@
-/* Whether an engine on this machine can hold a volume to a size: on XFS with project quotas, and nowhere else. Only trying tells, and
- * a try that fails costs a container, so this says where it is worth one. */
+/* Whether an engine on this machine may be able to limit the size of a volume, which needs XFS with project
+ * quotas. Only a try can prove it, and a failed try costs a container, so this decides where to try. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_QUOTA_H
 #define HUSK_MANAGER_ENGINE_DOCKER_QUOTA_H
 
 #include "base/defs.h"
 
-/* What is mounted here; a test has another file. */
+/* The list of mounts; tests use another file. */
 extern const char *quota_mounts;
 
-/* True if one of them has project quotas. */
+/* True if one of the mounts has project quotas. */
 bool quota_is_likely(void);
 
 #endif

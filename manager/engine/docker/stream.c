@@ -5,7 +5,7 @@
 #include "manager/engine/docker/docker.h"
 #include "manager/engine/docker/inspect.h"
 
-/* The exit status of a docker exec whose engine goes away; it prints nothing then. */
+/* The exit status of a docker exec whose engine disconnects; it prints nothing then. */
 #define CONNECTION_LOST 255
 #define DOING "reach the session"
 
@@ -74,7 +74,7 @@ struct engine_stream *docker_detach(struct engine_stream *s)
 	return NULL;
 }
 
-/* If the exec fails, the client says so on the stream, where PID 1's hello should be. */
+/* If the exec fails, the client reports it on the stream, instead of PID 1's hello. */
 void docker_explain(struct engine *e UNUSED, const void *data, size_t n, struct fail *f)
 {
 	AUTO(freep) char *text = xstrndup(data, n);

@@ -1,6 +1,8 @@
-/* Containers and networks. A create is a chain of commands (where is the engine, the network, run, join); each step is one child
- * with a deadline. A create that is cancelled is not cut in the middle, which would leave the daemon to finish it
- * unwatched: its step ends, and what it made is removed. */
+/* Containers and networks. A create is a chain of commands (find the engine, the network, run, join), each one child
+ * with a deadline.
+ *
+ * A create that is cancelled is not killed in the middle, since the daemon would finish it unobserved. Its step
+ * ends, and the container is removed. */
 #include <signal.h>
 
 #include "base/alloc.h"
@@ -15,13 +17,13 @@
 #define QUICK_DEADLINE_MS 15000
 #define RUN_DEADLINE_MS 60000
 #define REMOVE_DEADLINE_MS 30000
-/* While somebody else's removal of the same container is under way. */
+/* While another removal of the same container is under way. */
 #define REMOVE_RETRY_MS 50
 #define REMOVE_RETRIES 200
-/* While other servers make, or remove, networks of the same name. */
+/* While other servers create or remove networks of the same name. */
 #define NETWORK_RETRY_MS 100
 #define NETWORK_TRIES 12
-/* When a step takes this long, the engine is asked for a sign of life; without one we stop waiting. */
+/* After this time in one step the engine is pinged. If it does not answer, the step fails. */
 #define PULSE_AFTER_MS 10000
 
 #define ID_SIZE 65
@@ -45,33 +47,33 @@ struct engine_task {
 	enum step step, next; /* next: after a pause */
 	struct child *child;
 	struct timer *retry;
-	struct timer *slow;	    /* runs while a step does that may take long */
-	struct engine_query *pulse; /* the question to an engine that takes long */
-	struct engine_query *look;  /* whether it is the container that is meant */
-	struct container_spec spec; /* strings are ours; only name for a remove */
+	struct timer *slow;	    /* runs during a step that may take long */
+	struct engine_query *pulse; /* ping of an engine that takes long */
+	struct engine_query *look;  /* checks the labels of the container */
+	struct container_spec spec; /* its strings are owned; a remove has only the name */
 	engine_done_fn done;	    /* may be NULL */
 	engine_created_fn created;  /* instead of done, for a create */
 	void *ctx;
 	bool cancelled;
-	char id[ID_SIZE];    /* of the container that was made, or that is to be removed; "" = the name is used */
-	bool has_line_dir;   /* likewise */
-	bool has_quota;	     /* likewise */
-	bool has_terminals;  /* likewise */
-	bool joins_late;     /* likewise, and is on no network yet */
-	bool run_again;	     /* once what was refused is removed */
-	bool ran_twice;	     /* another container of its name ran, and was removed */
+	char id[ID_SIZE];    /* container that was created, or is to be removed; "" = the name is used */
+	bool has_line_dir;   /* it was created with the line's folder */
+	bool has_quota;	     /* it was created with sized volumes */
+	bool has_terminals;  /* it was created with the volume for terminals */
+	bool joins_late;     /* it was created without a network, and joins one next */
+	bool run_again;	     /* after the rejected container is removed */
+	bool ran_twice;	     /* an earlier container of its name ran, and was removed */
 	struct fail failure; /* of a create whose remains are being removed */
 	uint64_t min_age;    /* of networks to remove */
 	unsigned retries;
 	bool is_create;
 	unsigned network_tries;
 	bool spare_in_use;  /* one of several networks has containers */
-	bool old_in_use;    /* the network is without the bridge that the fence is around, and has containers */
-	char *refused;	    /* why the network was not made */
-	bool only_ended;    /* STEP_REMOVE leaves running containers alone */
-	bool hung;	    /* the engine gave no sign of life during this step */
-	struct strv spares; /* networks that were made in a race */
-	struct strv env;    /* what spec.env points to */
+	bool old_in_use;    /* the network does not have the fence's bridge, and has containers */
+	char *refused;	    /* why the network was not created */
+	bool only_ended;    /* STEP_REMOVE does not touch running containers */
+	bool hung;	    /* the engine did not answer the ping of this step */
+	struct strv spares; /* networks that were created in a race */
+	struct strv env;    /* storage of spec.env */
 };
 
 static void step_start(struct engine_task *t, enum step step);
@@ -142,8 +144,8 @@ static int spawn_with(struct docker *d, struct strv *argv, const struct strv *na
 	return child_spawn_forgotten(d->loop, strv_argv(argv), f);
 }
 
-/* A process of its own sees to it. Not `docker rm`: a container whose create is still under way at the daemon has to be
- * waited for. Where there is no such program (libhusk without husk), that one is left to its lease. */
+/* A separate process does this. `docker rm` would not wait for a container whose create is still under way in the
+ * daemon. Without that program (libhusk without husk), such a container stays until its lease expires. */
 void tasks_reap_later(struct docker *d, const struct strv *names)
 {
 	AUTO(strv_release) struct strv argv = { 0 }, plain = { 0 };
@@ -173,7 +175,7 @@ static const char *step_words(enum step step)
 	case STEP_REMOVE:
 		return "remove the container";
 	case STEP_PRUNE:
-		return "remove networks that nobody uses";
+		return "remove unused networks";
 	case STEP_PRUNE_FENCE:
 		return "remove containers that were never started";
 	default:
@@ -191,7 +193,7 @@ static void step_failed(struct engine_task *t, const struct child_result *r)
 	if (t->failure.kind == FAIL_IMAGE && t->spec.image)
 		fail_wrap(&t->failure, "image '%s'", t->spec.image);
 	bool makes = t->step == STEP_RUN || t->step == STEP_LEAVE || t->step == STEP_JOIN;
-	/* The daemon may still get round to it; the caller has waited long enough. */
+	/* The daemon may still do it later, but the caller does not wait longer. */
 	if (makes && timed_out)
 		reap_made(t);
 	if (makes && !timed_out)
@@ -214,7 +216,7 @@ static void step_later(struct engine_task *t, enum step step, uint64_t ms)
 	timer_start(t->retry, ms, 0);
 }
 
-/* Returns true if the removal must be tried again. */
+/* True if the removal must be retried. */
 static bool remove_again(struct engine_task *t, const struct child_result *r)
 {
 	if (r->exit_status == 0 || !inspect_removal_in_progress(r->err) || t->retries++ >= REMOVE_RETRIES)
@@ -233,7 +235,7 @@ static void remove_ended(struct engine_task *t, const struct child_result *r)
 		step_start(t, STEP_RUN);
 		return;
 	}
-	/* Otherwise the failure that is reported stays the create's own. */
+	/* Otherwise the create's own failure is reported. */
 	if (!gone && (t->run_again || !t->is_create)) {
 		step_failed(t, r);
 		return;
@@ -243,15 +245,15 @@ static void remove_ended(struct engine_task *t, const struct child_result *r)
 
 static void place_ended(struct engine_task *t, const struct child_result *r)
 {
-	/* A client that cannot tell has no contexts; then DOCKER_HOST alone decides. */
+	/* A client that cannot report it has no contexts, so DOCKER_HOST alone decides. */
 	const char *host = r->exit_status == 0 ? r->out : getenv("DOCKER_HOST");
 	t->docker->shares_kernel = !host || !*host || info_is_local(host) ? SUPPORT_YES : SUPPORT_NO;
 	t->docker->has_quotas = t->docker->shares_kernel == SUPPORT_YES && quota_is_likely();
 	step_start(t, STEP_NETWORK_LIST);
 }
 
-/* Servers that make the network at the same moment make several, and then some engines run nothing on any of them. All but the
- * first go; if one of those is in use already, the first goes instead. */
+/* Servers that create the network at the same moment create several, and then some engines cannot start containers
+ * on any of them. All but the first are removed; if one of those is in use already, the first is removed instead. */
 static void drop_spare_networks(struct engine_task *t, const struct strv *ids)
 {
 	size_t from = t->spare_in_use ? 0 : 1, to = t->spare_in_use ? 1 : ids->n;
@@ -262,7 +264,7 @@ static void drop_spare_networks(struct engine_task *t, const struct strv *ids)
 	step_start(t, STEP_NETWORK_REMOVE);
 }
 
-/* One that an older Husk made: replaced unless somebody uses it. */
+/* Replaces a network of an older Husk unless it is in use. */
 static void drop_old_network(struct engine_task *t, const char *id)
 {
 	strv_release(&t->spares);
@@ -302,7 +304,8 @@ static void network_listed(struct engine_task *t, const struct child_result *r)
 	}
 }
 
-/* Whoever lost the race finds the other's network in the list. An engine that has just lost one may not be ready for the next. */
+/* A server that lost the race finds the other's network in the list. An engine that has just lost a network may
+ * not be ready for the next. */
 static void network_made(struct engine_task *t, const struct child_result *r)
 {
 	free(t->refused);
@@ -328,12 +331,12 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 		t->docker->refuses_terminals = t->run_again = true;
 		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status != 0 && t->has_line_dir && inspect_refused_mount(r->err)) {
-		/* The engine is elsewhere, or sees another file system. */
-		log_debug("docker: no folder is mounted any more: %s", r->err);
+		/* The engine is remote, or has another file system. */
+		log_debug("docker: folders are no longer mounted: %s", r->err);
 		t->docker->refuses_mounts = t->run_again = true;
 		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status != 0 && t->has_quota && inspect_refused_quota(r->err)) {
-		log_debug("docker: volumes have no size any more: %s", r->err);
+		log_debug("docker: volumes no longer have a size: %s", r->err);
 		t->docker->has_quotas = false;
 		t->run_again = true;
 		step_start(t, STEP_REMOVE);
@@ -344,7 +347,7 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 	}
 }
 
-/* An engine that is away, or does not answer, has refused nothing. */
+/* An engine that is down or does not answer has not rejected anything. */
 static bool is_away(const struct engine_task *t, const struct child_result *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -352,7 +355,7 @@ static bool is_away(const struct engine_task *t, const struct child_result *r)
 	return r->timed_out || t->hung || cause_of(&f) == CAUSE_NO_ENGINE;
 }
 
-/* The kernel starts meanwhile. */
+/* The kernel starts in the meantime. */
 static void move_ended(struct engine_task *t, const struct child_result *r)
 {
 	if (t->cancelled) {
@@ -360,12 +363,12 @@ static void move_ended(struct engine_task *t, const struct child_result *r)
 	} else if (r->exit_status == 0 && t->step == STEP_LEAVE) {
 		step_start(t, STEP_JOIN);
 	} else if (r->exit_status == 0 || inspect_container_is_gone(r->err)) {
-		/* One that has ended by now was made all the same; its end is told as that of any other. */
+		/* A container that has ended by now was still created. Its end is reported like that of any other. */
 		task_finish(t);
 	} else if (is_away(t, r)) {
 		step_failed(t, r);
 	} else {
-		log_debug("docker: a running container cannot be put on a network: %s", r->err);
+		log_debug("docker: a running container cannot be connected to a network: %s", r->err);
 		t->docker->joins_at_once |= t->step == STEP_LEAVE || !inspect_lost_network(r->err);
 		t->spec.network_late = false;
 		t->run_again = t->ran_twice = true;
@@ -400,7 +403,7 @@ static void watch_pulse(struct engine_task *t)
 	timer_start(t->slow, PULSE_AFTER_MS, 0);
 }
 
-/* Only one client at a time may prune; the one that does is doing our work too. */
+/* Only one client at a time may prune. If another one does, it does this work too. */
 static void prune_ended(struct engine_task *t, const struct child_result *r)
 {
 	if (r->exit_status == 0 || strstr(r->err, "already running"))
@@ -547,7 +550,7 @@ static void step_start(struct engine_task *t, enum step step)
 	if (!t->failure.kind)
 		fail_move(&t->failure, &f);
 	fail_release(&f);
-	/* Told from the loop: callbacks never run inside the call that started them. */
+	/* Called from the loop, since callbacks never run inside the function that started them. */
 	timer_free(t->retry);
 	t->retry = timer_new(t->docker->loop, on_start_failed, t);
 	timer_start(t->retry, 1, 0);
@@ -568,7 +571,7 @@ struct engine_task *task_create(struct engine *e, const struct container_spec *s
 	return t;
 }
 
-/* Removed by the id that the engine gave: another container may get the name in the meantime. */
+/* Removes by the engine's id, since another container may get the name in the meantime. */
 static void on_look(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct engine_task *t = ctx;

@@ -1,5 +1,5 @@
-/* The engine's events, line by line: from its own socket where that is on this machine, which costs no process, and from
- * `docker events` everywhere else. */
+/* The engine's events, line by line. They come from the engine's socket if it is on this machine, which needs no
+ * process, and otherwise from `docker events`. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -13,7 +13,7 @@
 #include "manager/engine/docker/inspect.h"
 
 #define EVENT_LINE_MAX 65536u
-/* HTTP/1.0: what follows the header is lines up to the end of the connection. The filters are those of argv_watch(). */
+/* HTTP/1.0: the header is followed by lines until the connection ends. The filters are those of argv_watch(). */
 #define REQUEST                                                                                                        \
 	"GET /events?filters=%%7B%%22type%%22:%%5B%%22container%%22%%5D,"                                              \
 	"%%22event%%22:%%5B%%22die%%22,%%22oom%%22,%%22destroy%%22%%5D,"                                               \
@@ -23,12 +23,12 @@ struct engine_watch {
 	struct docker *docker;
 	char *store;
 	struct watch_handler handler;
-	struct engine_query *place; /* where is the engine? */
-	struct stream *stream;	    /* its socket */
-	bool accepted;		    /* it has said 200 */
-	struct child *child;	    /* or the client */
+	struct engine_query *place; /* asks where the engine is */
+	struct stream *stream;	    /* to the engine's socket */
+	bool accepted;		    /* status 200 has arrived */
+	struct child *child;	    /* or the docker client */
 	struct buf line;
-	bool skipping; /* an over-long line, up to its end */
+	bool skipping; /* drops the rest of an over-long line */
 };
 
 static void watch_closed(struct engine_watch *w, const char *why)
@@ -86,7 +86,7 @@ static int start_client(struct engine_watch *w, struct fail *f)
 	return client_start(w->docker->loop, &spec, &w->child, f);
 }
 
-/* From the loop. */
+/* Called from the loop. */
 static void turn_to_client(struct engine_watch *w)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -98,7 +98,7 @@ static void turn_to_client(struct engine_watch *w)
 
 /* --- the socket -------------------------------------------------------------------------------------------------- */
 
-/* The lines of the header are no events, so only the first one counts. */
+/* Header lines are not events; only the status line is checked. */
 static void on_data(void *ctx, const void *data, size_t n)
 {
 	struct engine_watch *w = ctx;
@@ -143,7 +143,7 @@ static int dial(const char *path)
 	return take_fd(fd);
 }
 
-/* False if the client has to do it. */
+/* False if the docker client has to be used. */
 static bool start_socket(struct engine_watch *w)
 {
 	static const struct stream_ops ops = { .on_data = on_data, .on_eof = on_eof };
