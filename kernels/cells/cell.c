@@ -161,7 +161,7 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	if ((m->op == LINK_RESULT && c->has_result) || (m->op == LINK_ERROR && c->has_error))
 		return *ret_why = "sent a second result or error", -EPROTO;
 	if (m->op == LINK_INPUT && !c->run->interactive)
-		return *ret_why = "asked for input in a cell that may not", -EPROTO;
+		return *ret_why = "prompted in a non-interactive cell", -EPROTO;
 
 	/* Output printed before this message must precede it. */
 	pipes_drain(c->pipes);

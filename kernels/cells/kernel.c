@@ -113,7 +113,7 @@ static void recover(struct kernel *k, const char *cause)
 	k->killed_all = true;
 	k->deaths = STARTS_MAX - 1;
 	k->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
-	set_note(k, xasprintf("Before this call the kernel %s. " AFTER_KILL_ALL, cause));
+	set_note(k, xasprintf("Before this run the kernel %s. " AFTER_KILL_ALL, cause));
 	k->on_killed_all(k);
 	retry_later(k);
 }
@@ -128,7 +128,7 @@ static char *last_words(struct kernel *k, const char *cause)
 		utf8_clean(&clean, raw.data, raw.len);
 	while (clean.len && (clean.data[clean.len - 1] == '\n' || clean.data[clean.len - 1] == ' '))
 		clean.len--;
-	return clean.len ? xasprintf("%s; its last words: %s", cause, buf_str(&clean)) : xstrdup(cause);
+	return clean.len ? xasprintf("%s; last output: %s", cause, buf_str(&clean)) : xstrdup(cause);
 }
 
 static void start_failed(struct kernel *k, const char *cause)
@@ -308,7 +308,7 @@ static char *describe_restart(const struct kernel *k)
 {
 	AUTO(freep) char *others = procs_name_others(is_known, k);
 	return xasprintf("A new interpreter was started, as asked: variables are gone, files are kept.%s%s%s",
-			 others ? " Processes from before go on: " : "", others ? others : "", others ? "." : "");
+			 others ? " Older processes still run: " : "", others ? others : "", others ? "." : "");
 }
 
 /* The run stays queued for the new kernel. A run without code ends when the new kernel has started. */
@@ -526,8 +526,7 @@ static void on_message(struct link *l, const struct link_message *m)
 	if (m->op == LINK_ANSWER && query_answered(&k->query, m) == 0)
 		return;
 	if (m->op == LINK_VARIABLES || m->op == LINK_ANSWER) {
-		why = m->op == LINK_ANSWER ? "answered what nobody had asked" :
-					     "sent variables that nobody had asked for";
+		why = m->op == LINK_ANSWER ? "sent an answer without a query" : "sent variables without a request";
 	} else if (cell_message(&k->cell, m, &why) == 0) {
 		if (m->op == LINK_DISPLAY || m->op == LINK_SYNC)
 			tell_taken(k);
@@ -582,7 +581,7 @@ static void died_idle(struct kernel *k, const struct death *d)
 {
 	AUTO(freep) char *how = death_describe(d);
 	send_event(k, "kernel_died", "cause", how);
-	set_note(k, xasprintf("Before this call the kernel %s. " AFTER_RESTART, how));
+	set_note(k, xasprintf("Before this run the kernel %s. " AFTER_RESTART, how));
 	if (clock_now_ms() - k->ready_ms >= FLAP_MS)
 		note_well(k);
 	/* Something in the container keeps killing the kernel. */

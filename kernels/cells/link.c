@@ -79,7 +79,7 @@ static const char *check_input(struct link_message *m)
 	const json_t *prompt = json_object_get(m->tree, "prompt"), *question = json_object_get(m->tree, "question");
 	if (!is_string_or_absent(m->tree, "prompt") || !is_flag(m->tree, "password", &m->password) ||
 	    !is_flag(m->tree, "cancel", &m->cancel) || !json_is_integer(question))
-		return "sent a malformed question";
+		return "sent a malformed prompt";
 	m->prompt = json_string_value(prompt);
 	m->prompt_len = json_string_length(prompt);
 	m->question = json_integer_value(question);
@@ -114,7 +114,7 @@ static const char *check_fields(struct link_message *m)
 		return NULL;
 	case LINK_VARIABLES:
 		return json_is_array(json_object_get(m->tree, "variables")) ? NULL :
-									      "sent a list of variables that is none";
+									      "sent a malformed list of variables";
 	}
 	return "sent an unknown message";
 }

@@ -2,8 +2,8 @@
  * command: then its start-up is already done when the command arrives, and it waits in `read` on a pipe to which only
  * PID 1 writes. A bash that is started for a command finds the command there and behaves the same otherwise.
  *
- * While a bash waits, its stderr is a file of PID 1. What bash prints when it starts (about a locale that does not
- * exist) becomes output of the command that it gets, if it gets one. */
+ * While a bash waits, its stderr is a file of PID 1. Messages that bash prints when it starts (about a locale that does not
+ * exist) become output of the command that it gets, if it gets one. */
 #ifndef HUSK_KERNELS_COMMANDS_BASH_H
 #define HUSK_KERNELS_COMMANDS_BASH_H
 
@@ -33,7 +33,7 @@ struct bash_spec {
 /* With a command, or NULL: then it waits for bash_give(). `ret` is BASH_NONE and stays so on failure. 0, or -errno
  * (-EAGAIN: process limit reached). */
 int bash_start(struct bash *ret, const struct bash_spec *spec, const char *command, size_t n);
-/* True if a waiting bash cannot be told from one that is started now with the same variables: it is alive and not
+/* True if a waiting bash cannot be distinguished from one that is started now with the same variables: it is alive and not
  * stopped, and the path still leads to its working directory. */
 bool bash_waits_in(const struct bash *b, const char *cwd);
 /* False if no bash may be started in advance with these variables: their effect would come too early or reveal how

@@ -569,11 +569,9 @@ static int on_begin(struct consoles *all, const struct frame *f)
 	if (all->refuses)
 		refuse(all, f->header.call, "This container only installs packages.");
 	else if (list_length(&all->list) >= CONSOLES_MAX)
-		refuse(all, f->header.call,
-		       "There are as many terminals in this session as there may be: close one first.");
+		refuse(all, f->header.call, "The session's terminal limit is reached: close one first.");
 	else if (!read_wanted(&wanted, fields))
-		refuse(all, f->header.call,
-		       "This is no terminal that can be opened: its size or its command is wrong.");
+		refuse(all, f->header.call, "The terminal cannot be opened: its size or command is invalid.");
 	else
 		begin(all, f->header.call, &wanted);
 	return 0;

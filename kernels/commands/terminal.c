@@ -116,12 +116,12 @@ static void take_state(struct terminal *t)
 static const char *detail_of(const struct terminal *t)
 {
 	if (t->too_large)
-		return "What was installed is larger than a set of packages may be.";
+		return "The installed packages exceed their size limit.";
 	if (t->disk_full)
 		return "The home directory is full: the command and every other process but the interpreter were ended.";
 	if (t->sockets_full)
-		return "The session's sockets held more data, or made more connections, than they may, or its processes held too many "
-		       "locks of files: the command and every other process but the interpreter were ended.";
+		return "The session's sockets held too much data or made too many connections, or its processes held too many "
+		       "file locks: the command and every other process but the interpreter were ended.";
 	if (t->killed_all && WIFSIGNALED(t->status) && WTERMSIG(t->status) == SIGKILL)
 		return "Every process in the container was ended to make room for a new kernel, this command too.";
 	if (t->killed_all)

@@ -131,7 +131,7 @@ bool terminals_drop_spare(struct terminals *all)
 	return false;
 }
 
-/* ---- places */
+/* ---- slots */
 
 static struct terminals *all_of(struct terminal *t)
 {

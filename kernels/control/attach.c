@@ -126,5 +126,5 @@ int attach_run(void)
 	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
 	(void)fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
 	relay(&up, &down);
-	return down.total ? 0 : refuse("PID 1 closed the stream without a word");
+	return down.total ? 0 : refuse("PID 1 closed the stream with no reply");
 }

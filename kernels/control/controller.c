@@ -104,7 +104,7 @@ static void handle_hello(struct client *client, const struct frame *f)
 static void refuse_call(struct controller *c, uint32_t number)
 {
 	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes",
-				     0, "stderr_bytes", 0, "detail", "Too many calls are waiting in this session.");
+				     0, "stderr_bytes", 0, "detail", "Too many runs are waiting in this session.");
 	(void)sender_json(&c->sender, FRAME_END, number, end);
 }
 

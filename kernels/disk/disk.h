@@ -48,7 +48,7 @@ struct disk {
 	struct unlinked_walk unlinked;
 	uint64_t used; /* in the last round: trees and unlinked files */
 	uint64_t names;
-	/* Of the last round, for comparison. */
+	/* Values of the last round, for comparison. */
 	uint64_t free, written;
 	uint64_t paused_free;
 	uint64_t hidden;

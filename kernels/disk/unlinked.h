@@ -19,7 +19,7 @@ struct unlinked_walk {
 	uint64_t bytes;		 /* of unlinked files on the device */
 	uint64_t written;	 /* by living processes, to any disk */
 	uint64_t in_flight;	 /* descriptors that were sent and not yet received */
-	bool secretive;		 /* a sandbox process hides its open files and the bytes it has written */
+	bool secretive;		 /* a process of the sandbox user hides its open files and the bytes it has written */
 	bool partial;		 /* an unlinked file is mapped and not open, so its size is unknown */
 	char pid[16], place[48]; /* the process that is being examined, and the folder that lists its descriptors */
 };

@@ -37,7 +37,7 @@ void table_release(struct table *t)
 	buf_release(&t->dump);
 }
 
-/* --- talking ----------------------------------------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Takes messages until the answer is complete. 1 = complete, 0 = there is more. */
 static int take_answer(struct buf *to, const uint8_t *data, size_t n, uint16_t until)

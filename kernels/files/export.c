@@ -48,7 +48,7 @@ struct export
 	uint64_t bytes, entries;
 };
 
-/* ---- what the reader is told */
+/* ---- sentences about failures */
 
 static char *shown(const char *name)
 {
@@ -75,7 +75,7 @@ static char *explain(const struct export *ex, int error)
 	AUTO(freep) char *name = shown(ex->path);
 	const char *slash = *name ? "/" : "";
 	if (error == -ENAMETOOLONG)
-		return xasprintf("'%s%s%s' lies deeper than %d directories, or its path is longer than %u bytes.",
+		return xasprintf("'%s%s%s' is deeper than %d directories, or its path is longer than %u bytes.",
 				 ex->source, slash, name, ENTRY_DEPTH_MAX, ENTRY_PATH_MAX);
 	return xasprintf("'%s%s%s' cannot be read: %s.", ex->source, slash, name, strerror(-error));
 }

@@ -10,7 +10,7 @@
 
 struct export;
 
-/* What export_produce() adds at once: four pieces of a file, in one system call. */
+/* Bytes that export_produce() adds at once: four pieces of a file, in one system call. */
 #define EXPORT_STEP_BYTES (136u << 10)
 /* Minimum credit for one step. */
 #define EXPORT_LEAST_BYTES (48u << 10)

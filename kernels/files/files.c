@@ -106,7 +106,7 @@ bool files_interrupt(struct files *f, uint32_t call)
 	struct file_call *c = find(f, call);
 	/* Once the move into place has begun it is finished: half of it would be worse, and it takes seconds at most. */
 	if (c && !c->ending && c->phase != PHASE_COMMIT)
-		conclude(f, c, "interrupted", xstrdup("The call was cancelled; nothing of it was kept."));
+		conclude(f, c, "interrupted", xstrdup("The transfer was cancelled; nothing was kept."));
 	return c;
 }
 

@@ -455,7 +455,7 @@ static char *explain(const struct import *im, int error)
 	case EDQUOT:
 		return xasprintf("No room: the file system that holds '%s' is full.", im->destination);
 	case EISDIR:
-		return xasprintf("'%s%s%s' is a directory; a file cannot take its place.", im->destination, slash,
+		return xasprintf("'%s%s%s' is a directory; a file cannot replace it.", im->destination, slash,
 				 im->path);
 	case ENOTDIR:
 	case ELOOP:
@@ -467,7 +467,7 @@ static char *explain(const struct import *im, int error)
 				 im->path);
 	case EPROTO:
 		return xstrdup(
-			"The entries do not fit together: the archive or folder that they come from is damaged, or changed while it was read.");
+			"The entries are inconsistent: the archive or folder that they come from is damaged, or changed while it was read.");
 	default:
 		return xasprintf("'%s%s%s' cannot be written: %s.", im->destination, slash, im->path, strerror(-error));
 	}
@@ -481,6 +481,6 @@ char *import_explain(const struct import *im, int error)
 	if (im->state != STAGE_MERGE || !im->walk.n_moved)
 		return xasprintf("%s Nothing was kept.", why);
 	return xasprintf(
-		"%s %llu of its names (a directory that was not there yet counts as one) had been moved into place and stay there.",
-		why, (unsigned long long)im->walk.n_moved);
+		"%s %llu of its names (a new directory counts as one) had been moved into place and stay there.", why,
+		(unsigned long long)im->walk.n_moved);
 }

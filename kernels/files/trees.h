@@ -19,7 +19,7 @@ struct tree_level {
 struct tree_walk {
 	struct tree_level levels[ENTRY_DEPTH_MAX + 2];
 	int depth; /* 0 = nothing to do */
-	/* Of a merge: the current name, and the number of names moved. */
+	/* For a merge: the current name, and the number of names moved. */
 	char name[ENTRY_NAME_MAX + 1];
 	uint64_t n_moved;
 };

@@ -1,8 +1,8 @@
 /* PID 1 starts each process in a new Landlock domain, which the process's children inherit. The domains separate
  * the kernel and the commands, which run as the same user: a process can only trace processes of its own domain,
  * and only read their memory and descriptors. It can open files for writing below /workspace, /tmp, /home, /dev
- * and the install volume, but not in /proc, so it cannot change another process's memory or oom_score_adj. Of the
- * terminals that PID 1 has opened it can open only its own. Signals are not restricted, so one command can end a
+ * and the install volume, but not in /proc, so it cannot change another process's memory or oom_score_adj. It can
+ * open only its own one of the terminals that PID 1 has opened. Signals are not restricted, so one command can end a
  * process of another. */
 #ifndef HUSK_KERNELS_GUARD_LANDLOCK_H
 #define HUSK_KERNELS_GUARD_LANDLOCK_H

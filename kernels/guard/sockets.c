@@ -160,7 +160,7 @@ uint64_t sockets_measure(int diag, uint64_t enough)
 	return told ? sum : UINT64_MAX;
 }
 
-/* ---- looks */
+/* ---- checks */
 
 static uint64_t count_bytes(struct sockets *s)
 {
@@ -226,8 +226,8 @@ static void on_timer(struct timeout *timer)
 		      on_timer);
 	if (s->times)
 		s->on_over(s, s->times,
-			   too_much ? "hold more data in sockets than they may" :
-			   locks    ? "hold more locks of files than they may" :
+			   too_much ? "hold too much data in sockets" :
+			   locks    ? "hold too many file locks" :
 				      "have made too many connections");
 }
 

@@ -19,7 +19,7 @@
 
 /* The reason for a kernel that was killed for them. */
 #define SOCKETS_KILLED                                                                                                 \
-	"was ended since its sockets held more data, or made more connections, than they may, or it held too many locks of files"
+	"was ended since its sockets held too much data or made too many connections, or it held too many file locks"
 
 struct sockets {
 	struct poller *poller;

@@ -20,8 +20,8 @@
 #define PARKED_FD_MIN 202
 /* Holds the Landlock rules until the program starts. */
 #define RULES_FD 200
-/* PID 1 and attach keep nice 0 and so get CPU time however many processes spin here. This costs the sandbox
- * nothing: weights are compared inside the container's own cgroup, and all its processes have the same weight. */
+/* PID 1 and attach keep nice 0 and so get CPU time however many processes spin here. This costs sandbox
+ * processes nothing: weights are compared inside the container's own cgroup, and all its processes have the same weight. */
 #define CHILD_NICE 5
 
 /* The OOM killer kills these before PID 1, which must survive to report it. */

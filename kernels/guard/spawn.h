@@ -1,4 +1,4 @@
-/* Starts a sandbox process from PID 1 with exactly what such a process gets: its own process session, /dev/null as
+/* Starts a process of the sandbox user from PID 1 with exactly what such a process gets: its own process session, /dev/null as
  * stdin (or a pipe, or a terminal), no blocked signals, a Landlock domain, oom_score_adj 1000, a lower priority.
  * It inherits the guard and default signals from PID 1 (spawn_prepare()): setting them up for each process took
  * longer than its fork. */

@@ -45,8 +45,7 @@ static void on_interrupt(struct controller *c, struct run *run)
 {
 	struct init *i = container_of(c, struct init, controller);
 	if (run->state == RUN_QUEUED)
-		run_end(run,
-			&(struct run_ending){ .ending = "interrupted", .detail = "The call had not started yet." });
+		run_end(run, &(struct run_ending){ .ending = "interrupted", .detail = "The run had not started yet." });
 	else if (run->kind == RUN_EXECUTE)
 		kernel_interrupt(&i->kernel);
 	else

@@ -46,7 +46,7 @@ struct init {
 	uint64_t farewell_until_ms;
 };
 
-/* ---- init-watch.c: what ends the session or some of its processes, and rest */
+/* ---- init-watch.c: ends of the session or of some processes, and rest */
 
 /* PID 1 exits at once, with this status. */
 void init_end(struct init *i, int status);

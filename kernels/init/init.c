@@ -149,7 +149,7 @@ int init_run(const struct init_options *options)
 	if (r < 0)
 		return dprintf(STDERR_FILENO, "husk-client: cannot install the system call guard: %s\n", strerror(-r)),
 		       INIT_EXIT_SYSTEM;
-	/* Large buffers are returned to the system when they are freed, since the sandbox needs this memory. */
+	/* Large buffers are returned to the system when they are freed, since user code needs this memory. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 	json_object_seed(0);

@@ -82,7 +82,7 @@ bool rest_waits_without_limit(const char *syscall, int *ret_fd)
 	return false;
 }
 
-/* ---- what /proc tells */
+/* ---- files of /proc */
 
 static bool read_text(int dir, const char *path, char text[static TEXT_MAX])
 {

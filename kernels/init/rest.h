@@ -17,7 +17,7 @@
 
 /* The longest sleep. */
 #define REST_WAKE_MS 10000
-/* Of a link over TCP: its two ends and the listener. */
+/* Sockets of a link over TCP: its two ends and the listener. */
 #define REST_LINK_SOCKETS 3
 
 enum rest_state {

@@ -325,7 +325,7 @@ static void interrupt_kernel(struct adapter *a)
 		kill(-a->kernel, SIGINT);
 }
 
-/* ---- questions */
+/* ---- queries and prompts */
 
 static void send_prompt(struct prompt *prompt, json_t *message)
 {
@@ -420,7 +420,7 @@ static void receive_all(struct adapter *a)
 	look_at_end(a);
 }
 
-/* ---- the heart */
+/* ---- heartbeats */
 
 /* A ping was sent and answered while the kernel ran a cell, and one beat later the cell still ran. A kernel with
  * one thread, which answers only before or after a cell, cannot do that. */

@@ -13,11 +13,11 @@ static void print_usage(FILE *to)
 	fputs("usage: husk-jupyter [OPTION]… KERNELSPEC\n"
 	      "Runs a stock Jupyter kernel as the kernel of a Husk session. PID 1 of the container starts it.\n"
 	      "KERNELSPEC is a folder with a kernel.json, as in /usr/share/jupyter/kernels/.\n\n"
-	      "  --transport ipc|tcp  how the kernel is spoken to (default: ipc; tcp is 127.0.0.1, for kernels that need it)\n"
-	      "  --show-raw           what the kernel's process itself prints is output of the cell; a notebook does not show it\n"
-	      "  --values-displayed   the kernel displays a cell's values and sends no result: the last one is it\n"
-	      "  --folder PATH        where the connection file goes (default: /tmp)\n"
-	      "  --heartbeat MS       between two heartbeats (default: 5000)\n"
+	      "  --transport ipc|tcp  transport to the kernel (default: ipc; tcp is 127.0.0.1, for kernels that need it)\n"
+	      "  --show-raw           show output of the kernel's process itself, which notebooks do not show\n"
+	      "  --values-displayed   the kernel displays values and sends no results: the last display is the result\n"
+	      "  --folder PATH        folder for the connection file (default: /tmp)\n"
+	      "  --heartbeat MS       time between two heartbeats (default: 5000)\n"
 	      "  --help               this text\n",
 	      to);
 }

@@ -38,7 +38,7 @@ void outputs_note(struct outputs *o, const char *fmt, ...)
 	o->streams[1].mid_line = false;
 }
 
-/* ---- sending up */
+/* ---- sending to PID 1 */
 
 /* Removes the largest types of a message until it is short enough. */
 static void send_fitting(struct outputs *o, json_t *message)
@@ -49,13 +49,11 @@ static void send_fitting(struct outputs *o, json_t *message)
 	json_object_del(message, "metadata");
 	do {
 		if (o->send(o, message)) {
-			outputs_note(
-				o,
-				"what was displayed is longer than a session carries; its largest form was left out");
+			outputs_note(o, "the display is too large for a session; its largest form was left out");
 			return;
 		}
 	} while (bundle_shrink(json_object_get(message, "data")));
-	outputs_note(o, "what was displayed is longer than a session carries and was left out");
+	outputs_note(o, "the display is too large for a session and was left out");
 }
 
 void outputs_flush(struct outputs *o)
@@ -128,7 +126,7 @@ static void send_error(struct outputs *o, const json_t *content)
 					 "message", text, "traceback", traceback);
 	o->failed = true;
 	if (streq(json_string_value(type), NO_STDIN))
-		outputs_note(o, "stdin is closed: nobody can answer. Run the cell with interactive=true to be asked");
+		outputs_note(o, "stdin is closed: nobody can answer. Run the cell with interactive=true to answer");
 	if (o->send(o, message))
 		return;
 	json_object_del(message, "traceback");

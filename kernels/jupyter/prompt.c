@@ -31,8 +31,8 @@ static void reply_end(struct prompt *a, const json_t *to)
 static void refuse(struct prompt *a, const json_t *request)
 {
 	if (a->refusals++ == 0)
-		a->note(a, "stdin is closed: the cell asked for input, and nobody can answer. Run the cell with "
-			   "interactive=true to be asked");
+		a->note(a, "stdin is closed: the cell asked for input, and nobody can answer. Run it with "
+			   "interactive=true to answer");
 	if (a->refusals >= REFUSALS_MAX)
 		a->interrupt(a);
 	reply_end(a, request);
@@ -59,7 +59,7 @@ static void ask(struct prompt *a, const struct message *m)
 {
 	json_auto_t *prompt = bundle_text(json_object_get(m->content, "prompt"));
 	if (json_string_length(prompt) > PROMPT_BYTES_MAX)
-		json_string_set(prompt, "(a prompt longer than a session carries)");
+		json_string_set(prompt, "(a prompt that is too long)");
 	json_decref(a->open);
 	a->open = json_incref(m->header);
 	json_auto_t *message = json_pack("{s:s, s:I, s:O, s:b}", "op", "input", "question", ++a->question, "prompt",

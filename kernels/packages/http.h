@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* Of a whole request. */
+/* Limit for a whole request. */
 #define HTTP_HEAD_MAX 8192u
 #define HTTP_TARGET_MAX 4096u
 #define HTTP_HEADERS_MAX 8

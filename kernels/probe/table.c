@@ -167,7 +167,7 @@ const struct probe probes[] = {
 	CALL("escape", "a mount namespace", "", SYS_unshare, CLONE_NEWNS),
 	CALL("escape", "a network namespace", "", SYS_unshare, CLONE_NEWNET),
 	CALL("escape", "a cgroup namespace", "", SYS_unshare, CLONE_NEWCGROUP),
-	{ "escape", "write to a file that is only readable (Dirty Pipe)", try_dirty_pipe, NOT_SO, "" },
+	{ "escape", "write to a read-only file (Dirty Pipe)", try_dirty_pipe, NOT_SO, "" },
 	/* Landlock refuses it in a session, and new kernels refuse it to all (EIO). */
 	{ "escape", "write to a private copy's file (Dirty COW)", try_dirty_cow, NOT_SO " EACCES EIO", "" },
 	{ "escape", "become root", try_root, "EPERM EINVAL", "" },
@@ -222,7 +222,7 @@ const struct probe probes[] = {
 	CAPABILITY(PERFMON),
 	CAPABILITY(BPF),
 	CAPABILITY(CHECKPOINT_RESTORE),
-	NAMESPACE("see the host's processes' numbers", "pid", 0xEFFFFFFC),
+	NAMESPACE("share the host's process ids", "pid", 0xEFFFFFFC),
 	NAMESPACE("share the host's network", "net", 0xEFFFFFF9),
 	NAMESPACE("share the host's shared memory", "ipc", 0xEFFFFFFF),
 	NAMESPACE("share the host's name", "uts", 0xEFFFFFFE),
@@ -241,7 +241,7 @@ const struct probe probes[] = {
 	UNLIMITED("processor time without a limit", "cpu/cpu.cfs_quota_us cpu,cpuacct/cpu.cfs_quota_us cpu.max"),
 	RLIMIT("open files without a limit", RLIMIT_NOFILE, NOFILE_MOST),
 	RLIMIT("core dumps", RLIMIT_CORE, 1),
-	RLIMIT("files without a largest size", RLIMIT_FSIZE, INT64_MAX),
+	RLIMIT("files without a size limit", RLIMIT_FSIZE, INT64_MAX),
 
 	/* --- system calls --- */
 	CALL("calls", "io_uring_setup", "ENOMEM", SYS_io_uring_setup, 1, (long)&ring),
@@ -293,7 +293,7 @@ const struct probe probes[] = {
 	CALL("pid 1", "sched_setscheduler", "", SYS_sched_setscheduler, 1, SCHED_OTHER, (long)&no_priority),
 	CALL("pid 1", "sched_setaffinity", "", SYS_sched_setaffinity, 1, sizeof(all_cpus), (long)all_cpus),
 	CALL("pid 1", "setpriority", "", SYS_setpriority, PRIO_PROCESS, 1, 0),
-	/* Of a user without processes: there is nothing to change, and behind the filter no process is found. */
+	/* A user without processes: there is nothing to change, and behind the filter no process is found. */
 	CALL("pid 1", "setpriority of its user", "ESRCH", SYS_setpriority, PRIO_USER, INT32_MAX - 1, 0),
 	CALL("pid 1", "ioprio_set", "", SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1, 0),
 	CALL("pid 1", "ptrace", "", SYS_ptrace, PTRACE_SEIZE, 1, 0, 0),

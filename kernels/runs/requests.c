@@ -40,7 +40,7 @@ static const char *take_relays(struct run *c, const json_t *relays)
 	json_array_foreach(relays, i, port) {
 		json_int_t number = json_integer_value(port);
 		if (number < 1024 || number > UINT16_MAX)
-			return "The frame asks for a relay on a port that cannot be had.";
+			return "The frame asks for a relay on an invalid port.";
 		c->relays[c->n_relays++] = (uint16_t)number;
 	}
 	return NULL;
@@ -57,7 +57,7 @@ static const char *take_env(struct run *c, json_t *env)
 			return "The frame's environment is not an object of texts.";
 		total += strlen(name) + 1 + json_string_length(value) + 1;
 		if (total > CLAIM_ENV_MAX)
-			return "The environment of the call is larger than 64 KiB.";
+			return "The run's environment is larger than 64 KiB.";
 		strv_addf(&c->env, "%s=%s", name, json_string_value(value));
 	}
 	return NULL;
@@ -69,7 +69,7 @@ static const char *take_cwd(struct run *c, const json_t *cwd)
 		return NULL;
 	if (!json_is_string(cwd) || !json_string_length(cwd) || json_string_length(cwd) >= PATH_MAX ||
 	    strlen(json_string_value(cwd)) != json_string_length(cwd))
-		return "The frame's directory is no path.";
+		return "The frame has no valid directory.";
 	c->cwd = xstrdup(json_string_value(cwd));
 	return NULL;
 }
@@ -97,7 +97,7 @@ static const char *take_install(struct run *c, const json_t *payload)
 	c->size_limit = size > 0 ? (uint64_t)size : 0;
 	AUTO(buf_release) struct buf text = { .max = CODE_BYTES_MAX };
 	if (json_append(&text, packages) < 0)
-		return "The packages are too many.";
+		return "Too many packages.";
 	c->text_len = text.len;
 	c->text = buf_steal_str(&text);
 	return take_relays(c, json_object_get(payload, "relays"));

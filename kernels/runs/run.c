@@ -326,7 +326,7 @@ static char *full_detail(const struct run *c, const struct run_ending *e, uint64
 			   text.len ? " " : "", (unsigned long long)oom_kills, oom_kills == 1 ? "" : "es",
 			   oom_kills == 1 ? "was" : "were");
 	if (c->late_dropped)
-		buf_printf(&text, "%s%llu bytes of output written since the last call were dropped.",
+		buf_printf(&text, "%s%llu bytes of output written since the last run were dropped.",
 			   text.len ? " " : "", (unsigned long long)c->late_dropped);
 	return text.len ? buf_steal_str(&text) : NULL;
 }
@@ -459,7 +459,7 @@ const char *run_kind_name(enum run_kind kind)
 	return kind == RUN_EXECUTE ? "execute" : kind == RUN_TERMINAL ? "terminal" : "install";
 }
 
-/* ---- questions */
+/* ---- prompts */
 
 static const char *state_name(const struct run *c)
 {

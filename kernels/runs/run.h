@@ -18,7 +18,7 @@
 /* Displays of all runs that wait for an ACK; further ones are counted and dropped. */
 #define RUNS_DISPLAY_BYTES_MAX (64u << 20)
 /* Output bytes that all runs together may keep for an ACK. Beyond this each further run is cut to RUN_OUTPUT_MIN
- * per stream: PID 1 shares the sandbox's memory, and must not become the largest process in it. */
+ * per stream: PID 1 shares the container's memory, and must not become the largest process in it. */
 #define RUNS_OUTPUT_BYTES_MAX (64u << 20)
 #define RUN_OUTPUT_MIN (16u << 10)
 #define PROGRESS_INTERVAL_MS 500

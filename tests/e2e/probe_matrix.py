@@ -121,7 +121,7 @@ ROWS = {
     "no capabilities": (lambda f: f.drop("--cap-drop").add("--cap-drop", "ALL", *caps(*CAPABILITIES)),
                         {f"CAP_{name}" for name in CAPABILITIES}),
     "a read-only root": (lambda f: f.drop_flag("--read-only"), {"a writable root file system"}),
-    "a pid namespace": (lambda f: f.add("--pid", "host"), {"see the host's processes", "see the host's processes' numbers"}),
+    "a pid namespace": (lambda f: f.add("--pid", "host"), {"see the host's processes", "share the host's process ids"}),
     "a network namespace": (lambda f: f.set("--network", "host").drop("--hostname"), {"share the host's network"}),
     "an ipc namespace": (lambda f: f.set("--ipc", "host"), {"share the host's shared memory"}),
     "a uts namespace": (lambda f: f.drop("--hostname").add("--uts", "host"), {"share the host's name"}),
@@ -141,7 +141,7 @@ ROWS = {
     "a limit of processor time": (lambda f: f.drop("--cpu-quota"), {"processor time without a limit"}),
     "a limit of open files": (lambda f: f.drop("--ulimit", "nofile"), {"open files without a limit"}),
     "a limit of core dumps": (lambda f: f.drop("--ulimit", "core"), {"core dumps"}),
-    "a largest file": (lambda f: f.drop("--ulimit", "fsize"), {"files without a largest size"}),
+    "a largest file": (lambda f: f.drop("--ulimit", "fsize"), {"files without a size limit"}),
 }
 
 
@@ -160,7 +160,7 @@ def beyond_this_machine(name):
     if name.startswith(("write /", "read /")):
         return not os.path.exists(name.split(" ", 1)[1])
     return name in {
-        "write to a file that is only readable (Dirty Pipe)", "write to a private copy's file (Dirty COW)", "load a kernel module",
+        "write to a read-only file (Dirty Pipe)", "write to a private copy's file (Dirty COW)", "load a kernel module",
         "load a kernel module from a file", "kexec_load", "iopl", "ioperm", "kernel crypto socket", "key socket", "bluetooth",
     }
 

@@ -114,7 +114,7 @@ def test_a_cell_that_a_dying_kernel_has_not_read_runs_on_the_new_one(make_box, l
     client.terminal(f"kill -KILL {pid}")
     reply = client.finish(number)
     assert reply.ending == "ok" and reply.out == b"{'A': 'b'} False\n", reply.frames
-    assert reply.end["kernel"] == "restarted" and "Before this call the kernel was killed by signal 9" in reply.detail
+    assert reply.end["kernel"] == "restarted" and "Before this run the kernel was killed by signal 9" in reply.detail
 
 
 def test_messages_sent_before_death_arrive(client):

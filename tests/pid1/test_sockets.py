@@ -54,7 +54,7 @@ def python(code):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_command_that_fills_sockets_is_ended(client, kind):
     reply = client.finish(client.start(frames.TERMINAL, python(KINDS[kind]), timeout_ms=60000), timeout=60)
-    assert reply.ending == "error" and "sockets held more data" in reply.detail, reply.detail
+    assert reply.ending == "error" and "sockets held too much data" in reply.detail, reply.detail
     far = int(reply.out.split()[-1])
     print(f"figure: sockets ({kind}) were ended after {far} MiB were sent, limit {LIMIT >> 20} MiB")
     assert far < FAR >> 20
@@ -64,7 +64,7 @@ def test_a_command_that_fills_sockets_is_ended(client, kind):
 # evidence: container-sockets
 def test_a_kernel_that_fills_sockets_is_ended(client):
     reply = client.finish(client.start(frames.EXECUTE, TCP, timeout_ms=60000), timeout=60)
-    assert reply.ending == "kernel_died" and "sockets held more data" in reply.detail, reply.detail
+    assert reply.ending == "kernel_died" and "sockets held too much data" in reply.detail, reply.detail
     assert client.execute("print('back')").ending == "ok"
 
 
@@ -82,7 +82,7 @@ for source in range(100):
 while True: time.sleep(1)
 """
     reply = client.finish(client.start(frames.TERMINAL, python(flood), timeout_ms=60000), timeout=60)
-    assert reply.ending == "error" and "made more connections" in reply.detail, reply.detail
+    assert reply.ending == "error" and "made too many connections" in reply.detail, reply.detail
     count = int(client.terminal("cat /proc/sys/net/netfilter/nf_conntrack_count").out)
     assert 65536 < count < 3 * 65536, count
     assert client.execute("print('stays')").ending == "ok"
@@ -98,5 +98,5 @@ for i in range(1000):
 while True: time.sleep(1)
 """
     reply = client.finish(client.start(frames.TERMINAL, python(locks), timeout_ms=60000), timeout=60)
-    assert reply.ending == "error" and "locks of files" in reply.detail, reply.detail
+    assert reply.ending == "error" and "file locks" in reply.detail, reply.detail
     assert client.execute("print('stays')").ending == "ok"

@@ -275,8 +275,7 @@ static void an_oversized_bundle_loses_its_largest_form(void **state)
 	display(p, NOW, big, NULL, false);
 	outputs_finish(&p->outputs);
 	assert_non_null(strstr(buf_str(&p->log), "{\"data\":{\"text/plain\":\"small\"},\"id\":7,\"op\":\"result\"}"));
-	assert_non_null(
-		strstr(buf_str(&p->log), "err:husk-jupyter: what was displayed is longer than a session carries"));
+	assert_non_null(strstr(buf_str(&p->log), "err:husk-jupyter: the display is too large for a session"));
 }
 
 static void pages_are_displays(void **state)

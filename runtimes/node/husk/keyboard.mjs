@@ -6,7 +6,7 @@ import { afterTurns } from "./turns.mjs";
 
 const require = createRequire(import.meta.url);
 const CLOSED =
-  "stdin is closed in this sandbox: nobody can answer. Run the cell with interactive=true to be asked, or put the value into the code.";
+  "stdin is closed in this session: nobody can answer. Run the cell with interactive=true to answer, or put the value into the code.";
 const END_OF_INPUT = "\x04"; // what Ctrl-D types
 
 /** What interactive cells read: asks when somebody wants to read and nothing is left. */

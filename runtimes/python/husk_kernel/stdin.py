@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-_WHY = "stdin is closed in this sandbox: nobody can answer. Run the cell with interactive=true to be asked"
+_WHY = "stdin is closed in this session: nobody can answer. Run the cell with interactive=true to answer"
 END_OF_INPUT, INTERRUPT = "\x04", "\x03"  # what Ctrl-D and Ctrl-C type
 
 

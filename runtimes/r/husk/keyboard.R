@@ -53,7 +53,7 @@ send_question <- function(number, ...) link_send(json_object(op = "\"input\"", i
 
 no_keyboard <- function(what, prompt = "") {
   if (nzchar(prompt)) writeLines(prompt)
-  stop(what, ": nobody can type an answer here; run the cell with interactive=true to be asked, or put the value into the code",
+  stop(what, ": nobody can type an answer here; run the cell with interactive=true to answer, or put the value into the code",
        call. = FALSE)
 }
 
