@@ -31,7 +31,7 @@ fi
 
 work=$(mktemp -d)
 trap 'as_root rm -rf "$work"' EXIT
-# A whole file first: an import fed by a pipe would accept a tree that was cut short.
+# To a file first: an import from a pipe would accept a truncated tree.
 as_root mmdebstrap --variant=apt --include=ca-certificates \
 	--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
 	--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \

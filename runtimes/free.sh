@@ -1,5 +1,6 @@
 #!/bin/sh
-# free, with the memory of the session: that of procps reads /proc/meminfo, which is the host's. Knows units and -t; says it once.
+# free, with the memory of the session: that of procps reads /proc/meminfo, which shows the host's. Supports units and
+# -t; prints once.
 unit=1024 human=0 total=0
 for word; do
 	case $word in
@@ -28,7 +29,7 @@ elif [ -r $group/memory/memory.limit_in_bytes ]; then
 	stat=$group/memory.stat cache=total_cache shared=total_shmem
 fi
 read -r _ host _ </proc/meminfo
-# More than any machine has stands for none.
+# A limit larger than any machine means no limit.
 if [ "${limit:-max}" = max ] || [ "${#limit}" -gt 15 ] || [ "$limit" -gt $((host * 1024)) ]; then
 	exec /usr/bin/free "$@"
 fi

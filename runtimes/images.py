@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Names the runtime images by what goes into them.
+"""Names the runtime images by their content.
 
-Reads runtimes/*/runtime.json, and those of runtimes/contrib/ that are asked for, and writes two views of one table: images.json, from
-which setup-docker.sh builds, and runtimes.inc, which the manager compiles in. So the program asks for exactly the images that its own
-tree makes. Builds nothing and talks to no engine.
+Reads runtimes/*/runtime.json, and those of runtimes/contrib/ that are requested, and writes two views of one
+table: images.json, from which setup-docker.sh builds, and runtimes.inc, which is compiled into the manager. So the
+program uses exactly the images of its own source tree. Builds nothing and does not contact an engine.
 """
 
 import argparse
@@ -14,12 +14,12 @@ import re
 import sys
 from pathlib import Path
 
-ADAPTER = "/opt/husk/kernel/husk-jupyter"  # what starts a stock Jupyter kernel; built in an image of its own
-FIRST = "python"  # the language of a session that names none is the first of the table
+ADAPTER = "/opt/husk/kernel/husk-jupyter"  # starts a stock Jupyter kernel; built in a separate image
+FIRST = "python"  # the first of the table is the default language of a session
 
 NOT_KERNEL = {"Dockerfile", "fetch.sh", "runtime.json"}
 
-FIELDS = {  # name: (what is right, test)
+FIELDS = {  # name: (description of a valid value, test)
     "name": ("lower-case letters and digits, a letter first", lambda v: matches(r"[a-z][a-z0-9]*", v)),
     "title": ("one line of text", lambda v: matches(r"[^\x00-\x1f]+", v)),
     "aliases": ("a list of lower-case words", lambda v: list_of(r"[a-z][a-z0-9+#.-]*", v)),
@@ -42,7 +42,7 @@ FIELDS = {  # name: (what is right, test)
             lambda v: is_fit(v)),
 }
 OPTIONAL = {"installer", "program", "fit", "late_env", "on", "slow_start"}
-# POSIX's extended expressions, as far as Python's read the same.
+# POSIX's extended regular expressions, as far as Python's have the same meaning.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
     "command": lambda v: list_of(r"[^\x00]+", v) and len(v) > 0 and v[0].startswith("/"),
@@ -145,7 +145,7 @@ def kernel_files(folder):
 
 
 def digest(*parts):
-    """12 hex digits over strings and files; a file counts by its name, executable bit and bytes."""
+    """12 hex digits over strings and files; a file counts with its name, executable bit and bytes."""
     h = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):
@@ -179,7 +179,7 @@ def adapter_image(runtimes, sources):
 
 
 def packages_image(name, tables, runtimes, seen=()):
-    """What its packages begin with, and their image. `tables`: names -> manifests and names -> folders."""
+    """The image that its packages build on, and their own image. `tables`: names -> manifests and names -> folders."""
     manifests, folders = tables
     if name not in manifests or name in seen:
         raise ManifestError(f"{folders[seen[-1]]}: 'on' names {name}, which {'is no runtime' if name not in seen else 'begins with it'}")
@@ -263,7 +263,7 @@ def c_entry(manifest, entry):
 
 
 def write_if_changed(path, text):
-    """An unchanged file keeps its time, so the build compiles nothing anew for it."""
+    """An unchanged file keeps its time, so that nothing is rebuilt for it."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 

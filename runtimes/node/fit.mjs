@@ -1,7 +1,6 @@
-/**
- * Fits this runtime into an image of somebody else's: run by husk-fit with the image's own Node.
- * A line that begins with "lacks " names what the image lacks, one with "no-installer " why packages cannot be installed into it.
- */
+/** Prepares an image of other people for this runtime: run by husk-fit with the image's own Node. A line that
+ * begins with "lacks " names something that the image lacks, one with "no-installer " says why packages cannot be
+ * installed into it. */
 import fs from "node:fs";
 import path from "node:path";
 

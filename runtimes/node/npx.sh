@@ -1,6 +1,6 @@
 #!/bin/sh
-# npx, which looks for a command in the working directory's packages, in global ones and on the web. Those that create_session installed are
-# in none of these places: they come right after the working directory's.
+# npx looks for a command in the packages of the working directory, in global ones and on the web. Packages that
+# create_session installed are in none of these places: they are tried right after those of the working directory.
 deps=/opt/husk/deps/node_modules/.bin
 for word; do
 	case $word in

@@ -1,12 +1,12 @@
-// The context that cells run in: a vm context with everything that a Node program finds in its global scope.
+// The context in which cells run: a vm context with everything that a Node program has in its global scope.
 
 import { builtinModules, createRequire } from "node:module";
 import vm from "node:vm";
 
 const NAME = "husk";
 
-// Built-ins without a literal of their own are the same objects on both sides, so `instanceof` needs no help with them:
-// a Buffer is a Uint8Array, a Date from a library is a Date.
+// Built-ins without a literal are the same objects on both sides, so `instanceof` works for them: a Buffer is a
+// Uint8Array, a Date from a library is a Date.
 const SHARED = new Set([
   "ArrayBuffer",
   "SharedArrayBuffer",
@@ -36,23 +36,23 @@ const SHARED = new Set([
   "console",
 ]);
 
-/** A name in the global scope that cells may still declare or assign anew. */
+/** A name in the global scope that cells may still declare or assign again. */
 export function define(context, name, value, enumerable = false) {
   Object.defineProperty(context, name, { value, writable: true, configurable: true, enumerable });
 }
 
 const getters = new WeakSet();
 
-/** Of a getter that the kernel has made: it runs nobody's code. */
+/** True for a getter of the kernel, which runs no user code. */
 export const isOwnGetter = (getter) => getters.has(getter);
 
-/** Makes a getter one of those. */
+/** Registers such a getter. */
 export function ownGetter(getter) {
   getters.add(getter);
   return getter;
 }
 
-/** Node insists on its own global object as `this` of its accessors. */
+/** Node requires its own global object as `this` of its accessors. */
 function mirror(context, name, enumerable) {
   Object.defineProperty(context, name, {
     get: ownGetter(() => globalThis[name]),
@@ -64,7 +64,7 @@ function mirror(context, name, enumerable) {
   });
 }
 
-/** A property that becomes an ordinary one when it is first used. */
+/** A property that becomes an ordinary one on first use. */
 function defineLazily(context, name, load) {
   Object.defineProperty(context, name, {
     get: ownGetter(() => {
@@ -78,8 +78,8 @@ function defineLazily(context, name, load) {
   });
 }
 
-// Node loads most of these when they are first looked at, if only at their descriptor; those that belong to fetch take as long as
-// everything else at the start of the kernel.
+// Node loads most of these on first access, even to their descriptor. Those of fetch take as long as everything else
+// at the start of the kernel.
 const isClass = (name) => typeof name === "string" && /^[A-Z]/.test(name);
 
 function copyGlobals(context) {
@@ -97,7 +97,7 @@ function copyGlobals(context) {
   define(context, "global", context);
 }
 
-/** As at Node's prompt: the built-in modules are there without being asked for. */
+/** As at Node's prompt: the built-in modules are available without require(). */
 function defineModules(context, require) {
   for (const name of builtinModules) {
     if (/^_|\//.test(name) || name in context) continue;

@@ -1,16 +1,16 @@
-// File descriptors that cells do not stumble over when they close "all files" by number.
+// File descriptors with numbers that cells do not hit when they close "all files" by number.
 
 import fs from "node:fs";
 
-const FIRST = 100; // above what a cell counts up to, below any sane limit of open files
+const FIRST = 100; // above the numbers that cells close, below any usual limit of open files
 
-// Runs a function that opens descriptors. Node cannot choose their numbers, so the low ones are taken meanwhile.
+// Runs a function that opens descriptors. Node cannot choose their numbers, so the low ones are occupied meanwhile.
 export function withHighNumbers(open) {
   const taken = [];
   try {
     for (let fd = 0; fd < FIRST; taken.push(fd)) fd = fs.openSync("/dev/null");
   } catch {
-    // The limit is lower than that.
+    // The limit is lower.
     fs.closeSync(taken.pop());
     fs.closeSync(taken.pop());
     fs.closeSync(taken.pop());
@@ -24,7 +24,7 @@ export function withHighNumbers(open) {
 
 const never = new Int32Array(new SharedArrayBuffer(4));
 
-// Blocks until all of it is written, also where another process has made the pipe non-blocking.
+// Blocks until everything is written, even if another process has made the pipe non-blocking.
 export function writeAll(fd, data) {
   for (let at = 0; at < data.byteLength;) {
     try {

@@ -1,14 +1,14 @@
-// MIME bundles: from values to what the link carries (docs/protocol.md, section 2).
+// MIME bundles: from values to the link's format (docs/protocol.md, section 2).
 
 import util from "node:util";
 import { TEXT_MAX, shorten, valid } from "./text.mjs";
 
 const MIME = /^[!-~]{1,63}\/[!#-[\]-~]{1,64}$/;
 const BUNDLE_MAX = 32;
-// Of JSON that accompanies a value; what display() is given may have more.
+// Limits for the JSON form of a value; data for display() may be larger.
 const PLAIN = { depth: 50, containers: 10_000, length: 1 << 20 };
 const LINK = { depth: 90, containers: 90_000, length: 12 << 20 }; // kernels/cells/link.h counts both
-const INTEGER_MAX = 2 ** 63; // larger ones are not JSON to every reader
+const INTEGER_MAX = 2 ** 63; // larger numbers are not JSON to every reader
 
 const MAGIC = [
   ["image/png", /^\x89PNG\r\n/],
@@ -23,7 +23,7 @@ const MAGIC = [
 
 const isJson = (mime) => mime === "application/json" || mime.endsWith("+json");
 const isText = (mime) => mime.startsWith("text/") || /(?:\+xml|\/javascript|\/xml)$/.test(mime);
-/** Of such a type a bundle has base64. */
+/** True if a bundle has base64 for this type. */
 export const isBase64 = (mime) => !isJson(mime) && !isText(mime);
 const isBytes = (value) => ArrayBuffer.isView(value) || util.types.isAnyArrayBuffer(value);
 
@@ -152,14 +152,14 @@ function sniff(bytes) {
 
 const { inspect } = util;
 
-/** What inspect() says of a value that it shows as it is; undefined of any other. */
+/** The text of inspect() for values that it shows unchanged; undefined for any other. */
 function plainText(value) {
-  if (util.inspect !== inspect || inspect.defaultOptions.numericSeparator) return undefined; // a cell wants it otherwise
+  if (util.inspect !== inspect || inspect.defaultOptions.numericSeparator) return undefined; // a cell has changed the format
   if (typeof value === "number") return Object.is(value, -0) ? "-0" : `${value}`;
   return typeof value === "boolean" ? `${value}` : undefined;
 }
 
-/** A value as the prompt shows it, and as JSON where it is plain data. `errors` cleans what it shows of errors. */
+/** A value as the prompt shows it, and as JSON if it is plain data. `errors` cleans errors in the text. */
 export function valueBundle(value, errors) {
   const plain = plainText(value);
   if (plain !== undefined) return { "text/plain": plain };
@@ -192,7 +192,7 @@ const SHORT = {
 };
 const MEDIA = { image: "image/png", audio: "audio/wav", video: "video/mp4" };
 
-/** The parts of what display() was given: { html }, { image, mimeType }, { type, data } or { "text/html": … }. */
+/** The parts of an argument of display(): { html }, { image, mimeType }, { type, data } or { "text/html": … }. */
 function partsOf(value) {
   const parts = {};
   for (const [name, mime] of Object.entries(SHORT)) if (value[name] !== undefined) parts[mime] = value[name];
@@ -207,7 +207,7 @@ function partsOf(value) {
   return parts;
 }
 
-/** What display() was given as a bundle. */
+/** An argument of display() as a bundle. */
 export function displayBundle(value, errors) {
   if (typeof value === "string") return bundleOf({ "text/html": value });
   if (typeof value !== "object" || value === null) return valueBundle(value, errors);
@@ -219,7 +219,7 @@ export function displayBundle(value, errors) {
   return Object.keys(bundle).length ? bundle : valueBundle(value, errors);
 }
 
-/** Makes a bundle that was too long for one message shorter, and says so in it. */
+/** Shortens a bundle that was too long for one message, and says so in it. */
 export function dropLargest(bundle) {
   const size = (mime) => JSON.stringify(bundle[mime]).length;
   const mimes = Object.keys(bundle).filter((mime) => mime !== "text/plain");

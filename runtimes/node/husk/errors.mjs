@@ -1,4 +1,4 @@
-// Errors as text: Node's own stack traces, from the user's code on, in a bounded length.
+// Errors as text: Node's own stack traces, starting at the user's code, with a bounded length.
 
 import { fileURLToPath } from "node:url";
 import util from "node:util";
@@ -10,26 +10,27 @@ const SOURCES_MAX = 4 << 20; // characters
 const MESSAGE_MAX = 16 << 10;
 const DETAILS_MAX = 2000; // characters of an error with all its properties
 const KERNEL = new URL("..", import.meta.url).href;
-const KERNEL_PATH = fileURLToPath(KERNEL); // CommonJS files are named so
-const ENTRIES = ["node:inspector:", `${KERNEL}husk/turns.mjs:`]; // below these frames everything is the kernel's
-// So is this one, if it stands right below the top level of a cell: that is how the kernel runs it, and no way for a cell to call it.
+const KERNEL_PATH = fileURLToPath(KERNEL); // CommonJS files have such names
+const ENTRIES = ["node:inspector:", `${KERNEL}husk/turns.mjs:`]; // all frames below these belong to the kernel
+// So does this one, if it is directly below the top level of a cell: the kernel runs cells this way, and a cell
+// cannot call it.
 const RUN = "Script.runInContext (node:vm:";
 const TOP_LEVEL = /^\s*(?:at )?<cell[- ]\d+>:\d+:\d+$/;
 const CELL = /<cell-(\d+)>(?::(\d+):(\d+))?/g;
 
-// V8 takes no space in a script's name.
+// V8 accepts no space in a script's name.
 export const scriptName = (number) => `<cell-${number}>`;
 
-// Also as node:test prints them, without "at".
+// Also in the form of node:test, without "at".
 const FRAME =
   /^\s+(?:at |\.\.\. \d+ lines matching |(?:[^()]* \()?(?:async )?(?:file:|node:|<cell[- ]|\/)[^()]*:\d+:\d+\)?$)/;
 const FOREIGN = /\/node_modules\/|[( ]node:/;
-const RUN_SHOWN = 3; // frames of packages in a row; of more, the one that raised and the one that was entered
+const RUN_SHOWN = 3; // frames of packages in a row; of more, only the one that raised and the one that was entered are shown
 
 const isEntry = (line, above) =>
   ENTRIES.some((entry) => line.includes(entry)) || (line.includes(RUN) && TOP_LEVEL.test(above));
 
-/** Without the frames that `isUnwanted` and all that is below an entry. */
+/** Removes the frames that match `isUnwanted` and all frames below an entry. */
 function withoutFrames(text, isUnwanted) {
   let below = false;
   const kept = [];
@@ -42,7 +43,7 @@ function withoutFrames(text, isUnwanted) {
   return kept.join("\n");
 }
 
-/** With two of the frames in a row that are of packages or of Node, if there are many. */
+/** Keeps two of many frames in a row that belong to packages or to Node. */
 function folded(text) {
   const kept = [];
   let run = [];
@@ -58,7 +59,7 @@ function folded(text) {
     run = [];
   };
   for (const line of text.split("\n")) {
-    const isLast = line.endsWith(" {"); // of its stack: properties follow
+    const isLast = line.endsWith(" {"); // end of its stack: properties follow
     if (/^\s+at /.test(line) && FOREIGN.test(line)) run.push(line);
     else {
       flush();
@@ -70,7 +71,7 @@ function folded(text) {
   return kept.join("\n");
 }
 
-/** What an HTTP client has put on its error that says why, as text; undefined if there is nothing. */
+/** The reason in the properties of an HTTP client's error, as text; undefined if there is none. */
 function responseText(error) {
   const own = (object, key) => {
     const value =
@@ -98,9 +99,9 @@ const isInternal = (line) => isKernel(line) || line.includes("(node:internal/") 
 const isError = (value) => util.types.isNativeError(value) || value instanceof Error;
 
 const MISSING = /^Cannot find (?:module|package) '((?:@[\w.~-]+\/)?[\w~-][\w.~-]*)(?:\/[^']*)?'/;
-const REQUIRED_BY = /\nRequire stack:\n(?:- .*(?:\n|$))+/; // of the message: the frames say it too
+const REQUIRED_BY = /\nRequire stack:\n(?:- .*(?:\n|$))+/; // of the message: the frames have it too
 
-/** The package that an error misses, or undefined. */
+/** The package that is missing according to an error, or undefined. */
 const missingPackage = ({ code, message }) =>
   code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" ? MISSING.exec(message)?.[1] : undefined;
 
@@ -114,7 +115,7 @@ export class Errors {
   #sources = new Map();
   #size = 0;
 
-  /** Positions in errors are translated to the text that the user wrote, for the latest cells. */
+  /** Positions in errors are translated to the user's text, for the latest cells. */
   know(source) {
     if (!source.edits) return;
     this.#sources.set(source.number, source);
@@ -126,7 +127,7 @@ export class Errors {
     }
   }
 
-  /** Plain text from text that may have script names and the kernel's frames; quick for text that has none. */
+  /** Removes script names and the kernel's frames from text; fast for text without them. */
   clean(text) {
     const hasFrames = text.includes(KERNEL) || text.includes(ENTRIES[0]) || text.includes(RUN);
     let plain = hasFrames ? withoutFrames(text, isKernel) : text;
@@ -141,7 +142,8 @@ export class Errors {
     });
   }
 
-  /** Cleans the stacks of an error and of all that hang on it, for Node compares them line by line when it shows them. */
+  /** Cleans the stacks of an error and of all errors attached to it, since Node compares them line by line when
+   * it shows them. */
   cleanStacks(error) {
     const seen = new Set();
     const clean = (one) => {
@@ -157,15 +159,15 @@ export class Errors {
     clean(error);
   }
 
-  /** As Node shows it, with cause, errors and own properties; a string whatever the error's own methods do. Where the properties are whole
-      requests and sockets, they are only named. */
+  /** As Node shows it, with cause, errors and own properties; always a string, whatever the error's own methods
+   * do. If the properties are whole requests and sockets, only their names are shown. */
   text(error) {
     try {
       this.cleanStacks(error);
       const text = this.#inspect(error, util.inspect.defaultOptions.depth);
       if (text.length <= DETAILS_MAX) return text;
       const shallow = this.#inspect(error, 0);
-      if (text.length - shallow.length < DETAILS_MAX / 2) return text; // it is the message that is long
+      if (text.length - shallow.length < DETAILS_MAX / 2) return text; // the message itself is long
       const response = responseText(error);
       return response
         ? shallow.replace(/^(\s*response): \[.*\](,?)$/m, (_all, name, comma) => `${name}: ${response}${comma}`)
@@ -187,7 +189,7 @@ export class Errors {
     };
   }
 
-  /** The fields of the link's `error` message for whatever was thrown. */
+  /** The fields of the link's `error` message for a thrown value. */
   report(thrown) {
     try {
       if (isError(thrown)) {
@@ -202,14 +204,14 @@ export class Errors {
     return this.#fields("Thrown", shown, `Uncaught ${shown}`);
   }
 
-  /** The message is one line, and the last one says what to do. */
+  /** The message is one line; the last one says what to do. */
   #reportMissing(error, name) {
     const hint = `'${name}' is not installed: name it in the session's dependencies, or run npm install ${name}.`;
     const traceback = this.text(error).replace("\nRequire stack:\n- <cell>\n", "\n");
     return this.#fields(typeOf(error), String(error.message).replace(REQUIRED_BY, ""), `${traceback}\n${hint}`);
   }
 
-  /** A mistake in the cell's own text: where it is, and a caret below it. */
+  /** A mistake in the cell's own text: its position, and a caret below it. */
   reportSyntax(error, source, line, column) {
     const at = source.origin(line, column);
     const text = source.code.split("\n")[at.line] ?? "";
@@ -219,7 +221,7 @@ export class Errors {
     return this.#fields(typeOf(error), error.message, `<cell ${source.number}>:${at.line + 1}\n${where}${head}`);
   }
 
-  /** Something that ended the cell and is no error of its code; `stack` says where. */
+  /** An event that ended the cell and is not an error of its code; `stack` says where. */
   reportEnd(type, message, stack = "") {
     const frames = stack
       .split("\n")

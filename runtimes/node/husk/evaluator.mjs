@@ -1,12 +1,12 @@
-// Runs source text in a context the way V8's own console does (replMode): declarations of all kinds stay, can be declared
-// again, and `await` works at top level. Only the inspector offers that.
+// Runs source text in a context as V8's own console does (replMode): declarations of all kinds stay and can be
+// repeated, and `await` works at top level. Only the inspector offers that.
 
 import inspector from "node:inspector";
 import vm from "node:vm";
 import { clearAsyncIdStack, clearImmediatesBehind, drainThisTurn } from "./internals.mjs";
 
 const GROUP = "cell";
-// As they are now, whatever a cell makes of them.
+// Saved now, since a cell may change them.
 const { Script } = vm;
 const { runInContext } = Script.prototype;
 const { apply } = Reflect;
@@ -24,11 +24,11 @@ function primitive(remote) {
 }
 
 export class Evaluator {
-  #control = new inspector.Session(); // never runs code: whatever happens to the others, it can terminate
+  #control = new inspector.Session(); // never runs code: it can always terminate the others
   #session = null;
   #context;
   #contextId;
-  #box; // where a value is put so that we get the value itself and not the inspector's description
+  #box; // holds a value, so that we get the value itself and not the inspector's description
   #boxId;
   #evaluating = false;
 
@@ -54,8 +54,9 @@ export class Evaluator {
     });
   }
 
-  // Calls back with { value }, { thrown } or { syntax: thrown, line, column }; the last one at once, the others when the code and
-  // what it awaits at top level is done. Not at all if the code is stopped, or if it awaits for ever.
+  // Calls back with { value }, { thrown } or { syntax: thrown, line, column }. The last one comes at once, the others
+  // when the code and everything that it awaits at top level is done. Never calls back if the code is terminated or
+  // awaits forever.
   evaluate(source, callback) {
     if (!this.#session) this.#connect();
     const session = this.#session;
@@ -69,7 +70,7 @@ export class Evaluator {
       if (result.objectId) session.post("Runtime.releaseObjectGroup", { objectGroup: GROUP });
       if (!details) callback({ value });
       else if (inside)
-        // nothing has run: what runs fails later, as a rejected promise
+        // nothing has run: code that runs fails later, as a rejected promise
         callback({ syntax: value, line: details.lineNumber, column: details.columnNumber });
       else callback({ thrown: value });
     });
@@ -77,7 +78,8 @@ export class Evaluator {
     this.#evaluating = false;
   }
 
-  // The same for text that declares nothing and awaits nothing: there V8's console mode makes no difference, and this way is shorter.
+  // The same for text that declares nothing and awaits nothing: for it V8's console mode makes no difference, and
+  // this is faster.
   evaluatePlain(source, callback) {
     let script;
     try {
@@ -95,7 +97,7 @@ export class Evaluator {
     callback(reply);
   }
 
-  /** What let, const and class have declared in the context. */
+  /** Names that let, const and class have declared in the context. */
   lexicalNames() {
     if (!this.#session) this.#connect();
     let found = [];
@@ -106,7 +108,8 @@ export class Evaluator {
     return found;
   }
 
-  /** [name, value] of those among `wanted` that are declared so; undefined = all. Runs no code but the names themselves. */
+  /** [name, value] of those among `wanted` that are declared so; undefined = all. Runs no code except the names
+   * themselves. */
   lexical(wanted) {
     const names = this.lexicalNames();
     const pairs = [];
@@ -126,7 +129,7 @@ export class Evaluator {
     return pairs;
   }
 
-  /** What the inspector says of a value (its RemoteObject), without running anything of it. */
+  /** The inspector's description of a value (its RemoteObject), without running any of its code. */
   preview(value) {
     if (!this.#session) this.#connect();
     let found = { type: typeof value };
@@ -159,7 +162,7 @@ export class Evaluator {
     return value;
   }
 
-  // Ends all JavaScript that is on the stack, uncatchably, as soon as it looks for interrupts.
+  // Ends all JavaScript on the stack, uncatchably, at its next interrupt check.
   terminate() {
     clearImmediatesBehind();
     clearAsyncIdStack();
@@ -170,11 +173,11 @@ export class Evaluator {
 
   // The same for the caller itself: does not return.
   terminateHere() {
-    for (;;) this.terminate(); // a request may still be refused while another one is being dealt with
+    for (;;) this.terminate(); // a request may still be rejected while another one is being processed
   }
 
-  // Gives up on what was evaluated. A session must not outlive a promise that it waits for: when such a promise is collected,
-  // V8 answers the request in the middle of the collection, and the process dies of it.
+  // Abandons the evaluated code. An inspector session must not outlive a promise that it waits for: when such a
+  // promise is collected, V8 answers the request in the middle of the collection, and the process dies.
   forget() {
     this.#session?.disconnect();
     this.#session = null;

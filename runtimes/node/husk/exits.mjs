@@ -1,4 +1,4 @@
-// What would end the process ends the cell.
+// Calls that would end the process end the cell.
 
 import os from "node:os";
 import vm from "node:vm";
@@ -8,7 +8,7 @@ const HARMLESS = new Set([0, signals.SIGINT, signals.SIGCONT, signals.SIGCHLD, s
 
 const nameOf = (number) => Object.keys(signals).find((name) => signals[name] === number) ?? `signal ${number}`;
 
-/** Calls leave(what) in place of every way out of the process that goes through `process`. */
+/** Calls leave(what) in place of every way to end the process through `process`. */
 export function guardExits(leave) {
   const { pid, _kill: kill } = process;
   const status = (code) => code ?? process.exitCode ?? 0;
@@ -16,7 +16,7 @@ export function guardExits(leave) {
   process.exit = (code) => leave(`process.exit(${status(code)})`);
   process.reallyExit = (code) => leave(`process.exit(${status(code)})`);
   process.abort = () => leave("process.abort()");
-  // Everything in process.kill() but the system call itself stays Node's.
+  // Everything in process.kill() except the system call itself is Node's.
   process._kill = (target, signal) => {
     const us = target === pid || target === -pid || target === 0 || target === -1;
     if (us && !HARMLESS.has(signal) && process.listenerCount(nameOf(signal)) === 0)
@@ -24,8 +24,8 @@ export function guardExits(leave) {
     return kill(target, signal);
   };
 
-  // breakOnSigint puts the signal's default action, the end of the process, in place of libuv's handler and leaves it there. The kernel's
-  // own interrupt does what the option is for.
+  // breakOnSigint replaces libuv's handler by the signal's default action, the end of the process, and does not
+  // restore it. The kernel's own interrupt has the same purpose as the option.
   for (const name of ["runInThisContext", "runInContext"]) {
     const run = vm.Script.prototype[name];
     vm.Script.prototype[name] = function (...args) {
@@ -36,7 +36,7 @@ export function guardExits(leave) {
   }
 }
 
-/** Calls report(error) for what a listener for uncaught exceptions throws, which would be the end of the process. */
+/** Calls report(error) for an error in a listener for uncaught exceptions, which would end the process. */
 export function guardListeners(report) {
   const { emit } = process;
   process.emit = function (event, ...args) {

@@ -1,17 +1,17 @@
-// Names of packages for ES modules. Node looks for those in NODE_PATH, where `dependencies` and global packages are, only for require().
-// The kernel uses this, and every other Node of a session does by preload.cjs.
+// Resolves names of packages for ES modules. Node searches NODE_PATH, where `dependencies` and global packages are,
+// only for require(). The kernel uses this directly, and every other Node of a session by preload.cjs.
 "use strict";
 
 const path = require("node:path");
 const { pathToFileURL } = require("node:url");
 
-/** As whose neighbours the packages of NODE_PATH are found. */
+/** Packages of NODE_PATH are resolved as neighbours of these. */
 function parentsOf(nodePath = "") {
   const folders = nodePath.split(path.delimiter).filter(path.isAbsolute);
   return folders.map((folder) => pathToFileURL(path.join(folder, "..", "cell.mjs")).href);
 }
 
-/** Node's own answer, else that of the first folder that has one. */
+/** Node's own result, else that of the first folder that has one. */
 function findFrom(parents, specifier, context, next) {
   try {
     return next(specifier, context);
@@ -21,7 +21,7 @@ function findFrom(parents, specifier, context, next) {
       try {
         return next(specifier, { ...context, parentURL });
       } catch {
-        // Perhaps in the next one.
+        // Try the next one.
       }
     }
     throw error;

@@ -1,10 +1,10 @@
-// What Node has and does not offer in public. Everything of this kind is here, since an upgrade of Node has to look at it.
+// Internals that Node does not offer in public. All of them are here, since an upgrade of Node must check them.
 
 import { compileFunction } from "node:vm";
 
 function binding(name) {
   const before = process.noDeprecation;
-  process.noDeprecation = true; // DEP0111 is for programs that can do without
+  process.noDeprecation = true; // DEP0111 is for programs that do not need it
   try {
     return process.binding(name);
   } finally {
@@ -12,12 +12,12 @@ function binding(name) {
   }
 }
 
-// libuv's signal handle. Unlike process.on() it works in a worker too, and no cell can take it away.
+// libuv's signal handle. Unlike process.on() it also works in a worker, and no cell can remove it.
 export const { Signal } = binding("signal_wrap");
 
 const asyncWrap = binding("async_wrap");
 
-// As Node does itself when an exception leaves a callback: code that is torn out of its frames cannot pop what it pushed.
+// As Node does when an exception leaves a callback: terminated code cannot pop what it pushed.
 export const { clearAsyncIdStack } = asyncWrap;
 
 const anImmediate = setImmediate(() => {});
@@ -32,7 +32,8 @@ export function kernelImmediate(callback) {
 
 const nothing = () => {};
 
-// Makes Node count one immediate more than it has. Those at the ends of its list it also knows by other means than their links.
+// Makes Node count one more immediate than it has. Node also refers to the ends of its list by other means than their
+// links.
 function countOneMore() {
   const [first, counted, last] = [nothing, nothing, nothing].map((callback) => setImmediate(callback));
   counted.unref();
@@ -44,9 +45,10 @@ function countOneMore() {
 
 let again = null; // an immediate that Node may call again
 
-// Takes back the immediates that wait behind the running one, for when that one is terminated: Node then forgets them but goes
-// on counting them, and an event loop that believes in waiting immediates spins for ever. If there was one before it in this turn, Node
-// comes back to the running one itself, and would fail for ever at finding it begun: so it is made one that does nothing.
+// Removes the immediates that wait behind the running one, in case that one is terminated: Node then drops them but
+// still counts them, and an event loop that expects immediates spins forever. If another one ran before it in this
+// turn, Node returns to the running one itself and would fail forever, since it has already begun. So it is replaced
+// by one that does nothing.
 export function clearImmediatesBehind() {
   const running = asyncWrap.execution_async_resources.find((resource) => resource instanceof Immediate);
   for (let immediate = running?._idleNext, next; immediate; immediate = next) {
@@ -62,8 +64,8 @@ export function clearImmediatesBehind() {
 
 let draining = false;
 
-// Ticks and microtasks that wait behind one that is terminated have their turn at the end of the next callback, whenever that is.
-// This is one in the same turn of the event loop, before the timers.
+// Ticks and microtasks behind a terminated one run at the end of the next callback, whenever that is. This makes such
+// a callback in the same turn of the event loop, before the timers.
 export function drainThisTurn() {
   if (draining) return;
   draining = true;
@@ -76,7 +78,7 @@ export function drainThisTurn() {
 
 let acorn;
 
-// The parser that Node's own prompt uses.
+// The parser of Node's own prompt.
 export function parser() {
   if (!acorn) {
     const module = { exports: {} };
@@ -87,14 +89,14 @@ export function parser() {
   return acorn;
 }
 
-// Whether writes to the socket's descriptor block. Not for longer than a write: libuv's reads would block too.
+// Sets whether writes to the socket's descriptor block. Only during a write: libuv's reads would block too.
 export function setBlocking(socket, value) {
   socket._handle?.setBlocking?.(value);
 }
 
 const OWN_WARNINGS = ["vm.USE_MAIN_CONTEXT_DEFAULT_LOADER", "stripTypeScriptTypes"];
 
-// That the kernel uses what Node calls experimental is no news to the user.
+// Users need not be warned about experimental features that the kernel uses.
 export function hideOwnWarnings() {
   const { emitWarning } = process;
   process.emitWarning = (warning, ...args) => {
@@ -107,5 +109,6 @@ export function hideOwnWarnings() {
   };
 }
 
-// process.exit() calls listeners and leaves a mark that keeps callbacks from running; this one ends the process.
+// process.exit() calls listeners and sets a flag that keeps callbacks from running; this function just ends the
+// process.
 export const reallyExit = process.reallyExit.bind(process);

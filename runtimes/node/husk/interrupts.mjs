@@ -1,8 +1,8 @@
-// SIGINT, the interrupt that PID 1 sends: ends the running cell, does nothing at any other time.
+// SIGINT, the interrupt that PID 1 sends: ends the running cell, and does nothing at any other time.
 //
-// A signal is noticed twice. Here, by the event loop, when the cell waits. And by a worker (watcher.mjs), when the cell keeps
-// the loop from turning: the worker has the main thread look at itself at its next interrupt check, also in `while (true);`,
-// and what looks decides, without a race, whether there is code of the user's on the stack that has to go.
+// A signal is noticed twice. The event loop notices it here when the cell waits. A worker (watcher.mjs) notices it
+// when the cell blocks the loop: the worker makes the main thread check itself at its next interrupt check, also in
+// `while (true);`. The check decides, without a race, whether there is user code on the stack that must end.
 
 import util from "node:util";
 import { Worker } from "node:worker_threads";
@@ -10,36 +10,37 @@ import { Signal } from "./internals.mjs";
 import { afterTurns, nextTurn } from "./turns.mjs";
 
 const SIGINT = 2;
-const LOOK = "_huskLook"; // where the worker finds it
+const LOOK = "_huskLook"; // name by which the worker finds it
 const KERNEL = new URL("..", import.meta.url).href;
-// Without a call, a template or an import a cell ends at once.
+// A cell without a call, a template or an import ends at once.
 const mayTakeTime = (code) => /[(`]|\bimport\b/.test(code);
 const FRAMES_SEEN = 200;
-const STUCK_AFTER = 3; // questions, 2 ms apart
+const STUCK_AFTER = 3; // checks, 2 ms apart
 const PATIENCE = 50;
 
 const isKernel = (frame) => frame.scriptName.startsWith(KERNEL);
 const isNode = (frame) => frame.scriptName.startsWith("node:");
-// Calls the microtasks, which are the user's: the kernel's own have frames of the kernel.
+// Calls the user's microtasks: the kernel's own have frames of the kernel.
 const isDraining = (frame) => frame.functionName === "processTicksAndRejections";
 const isUsers = (frame) => !isKernel(frame) && !isNode(frame);
-// Loads a module of Node's own. That takes a moment, and what is torn down in the middle of it would stay half loaded for ever.
+// Loads one of Node's own modules. That takes a moment, and a module that is terminated in the middle would stay half
+// loaded.
 const isLoading = (frame) => isNode(frame) && frame.functionName === "compileForInternalLoader";
 const isHolding = (frame) => frame.functionName === "hold" && frame.scriptName === import.meta.url;
 
 export class Interrupts {
   #evaluator;
   #running = false;
-  #seen = 0; // signals, by the event loop
+  #seen = 0; // signals seen by the event loop
   #earlier = 0; // of these, before the cell began
-  #offset = 0; // from the worker's count to ours
-  #worker = null; // costs more memory than all else, and sessions wait in stock before their first cell
+  #offset = 0; // difference between the worker's count and ours
+  #worker = null; // started late: it costs more memory than everything else, and prepared sessions may wait long for their first cell
   #terminated = 0; // how often
-  #pending = false; // came while something was held
+  #pending = false; // a signal came while held
   #onInterrupt;
   #onStop;
 
-  // onStop is called while the cell is still on the stack, onInterrupt when it no longer is.
+  // onStop is called while the cell is still on the stack, onInterrupt afterwards.
   constructor(evaluator, onInterrupt, onStop) {
     this.#evaluator = evaluator;
     this.#onInterrupt = onInterrupt;
@@ -55,8 +56,8 @@ export class Interrupts {
     if (this.#running) this.#onInterrupt();
   }
 
-  // Calls `next` when the worker watches, if this code could need it. A worker that connected in the middle of the cell would take the
-  // first signal for none, and V8 does not bear it at every place.
+  // Calls `next` when the worker watches, if this code could need it. A worker that connected in the middle of the
+  // cell would miss the first signal, and V8 does not allow that at every place.
   prepare(code, next) {
     if (this.#worker || !mayTakeTime(code)) next();
     else this.#startWatcher(next);
@@ -73,8 +74,9 @@ export class Interrupts {
     this.#running = false;
   }
 
-  // Runs what must not be cut in the middle. A look sees on the stack that it is in here. A count would be wrong: a look can come
-  // before the first line of this, and what is terminated counts nothing down.
+  // Runs code that must not be terminated in the middle. A check sees on the stack that this function runs. A counter
+  // would be wrong: a check can come before the first line of this function, and terminated code does not decrement
+  // anything.
   hold(uncut) {
     try {
       return uncut();
@@ -104,7 +106,7 @@ export class Interrupts {
         resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 },
       });
     } catch {
-      once(); // no thread to be had; the next cell tries again
+      once(); // no thread available; the next cell tries again
       return;
     }
     this.#worker = worker;
@@ -112,7 +114,7 @@ export class Interrupts {
     let offset = Infinity;
     worker.on("message", (count) => {
       delete process[LOOK];
-      // By then our count has everything that the worker's had, and perhaps more.
+      // By then our count includes everything in the worker's, and perhaps more.
       afterTurns(() => {
         offset = Math.min(offset, this.#seen - count);
         this.#offset = offset;
@@ -127,8 +129,8 @@ export class Interrupts {
     worker.unref();
   }
 
-  // Called by the worker, on this thread, on top of whatever runs; `turn` is what it returned when it was asked before. Returns the turn
-  // of the event loop if it wants to be asked again, -N if it has now terminated something for the Nth time, else 0.
+  // Called by the worker, on this thread, on top of the running code; `turn` is the last return value. Returns the
+  // turn of the event loop if it wants to be called again, -N if it has now terminated code for the Nth time, else 0.
   #look(count, asked, turn) {
     const { loopCount } = performance.nodeTiming.uvMetricsInfo;
     const signal = count + this.#offset;
@@ -141,15 +143,15 @@ export class Interrupts {
     }
     if (below.some(isLoading)) return loopCount;
     const turns = asked > 0 && turn !== loopCount;
-    if (turns && (below.length === 0 || signal <= this.#seen)) return 0; // the event loop has the signal too
-    // Without a frame the loop is about to turn. Or it is between two microtasks of many, if it does not.
+    if (turns && (below.length === 0 || signal <= this.#seen)) return 0; // the event loop has seen the signal too
+    // Without a frame the loop is about to turn, or is between two of many microtasks if it does not.
     const draining = below.length === 0 ? asked >= STUCK_AFTER : isDraining(below[0]) && below.every(isNode);
-    // Between two cells something is given time to end. If it does not, it keeps the next cell from beginning.
+    // Code that runs between two cells gets time to end. If it does not, it blocks the next cell.
     if (!(draining || below.some(isUsers)) || (!this.#running && asked < PATIENCE)) return loopCount;
     this.#onStop();
     const number = ++this.#terminated;
     nextTurn(() => this.#worker?.postMessage(number));
-    this.#evaluator.terminate(); // nothing may be called from here on: that would be what is terminated
+    this.#evaluator.terminate(); // call nothing from here on: the call would be terminated instead
     return -number;
   }
 }

@@ -1,4 +1,5 @@
-// process.stdin: at its end, unless the cell is interactive. Then whoever reads it asks, and whoever called the cell answers.
+// process.stdin: at its end, unless the cell is interactive. Then a read sends a prompt, and the client that ran the
+// cell answers it.
 
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
@@ -7,9 +8,9 @@ import { afterTurns } from "./turns.mjs";
 const require = createRequire(import.meta.url);
 const CLOSED =
   "stdin is closed in this session: nobody can answer. Run the cell with interactive=true to answer, or put the value into the code.";
-const END_OF_INPUT = "\x04"; // what Ctrl-D types
+const END_OF_INPUT = "\x04"; // typed by Ctrl-D
 
-/** What interactive cells read: asks when somebody wants to read and nothing is left. */
+/** Input of interactive cells: prompts when code wants to read and nothing is left. */
 class Typed extends Readable {
   fd = 0;
   #onRead;
@@ -29,13 +30,13 @@ export class Keyboard {
   #open = false;
   #closed; // Node's own stdin
   #typed = null;
-  #wanted = false; // somebody reads
+  #wanted = false; // code is reading
   #interfaces = new Set(); // of readline, on #typed
   #prompt = null; // of a readline question that waits: { text, owner }
-  #asked = 0; // the number of the question that waits for an answer; 0 = none
+  #asked = 0; // number of the prompt that waits for an answer; 0 = none
   #questions = 0;
   #idle = null;
-  #adapted = false; // readline, which a session without questions need not load
+  #adapted = false; // readline, loaded only in sessions with prompts
 
   constructor(send) {
     this.#send = send;
@@ -55,12 +56,12 @@ export class Keyboard {
 
   /** The end of a cell. */
   close() {
-    this.#open = false; // whoever wanted to read wants it in the next cell too
+    this.#open = false; // code that wanted to read wants to in the next cell too
     this.#prompt = this.#idle = null;
     this.#asked = 0;
   }
 
-  /** Calls back when nobody asks any more: at once, perhaps in this turn. */
+  /** Calls back when no prompt is open any more: at once, perhaps in this turn. */
   whenIdle(callback) {
     if (this.#open && (this.#asked || this.#reads())) this.#idle = callback;
     else callback();
@@ -90,7 +91,7 @@ export class Keyboard {
     return this.#typed;
   }
 
-  /** A question of readline is asked as such; otherwise whoever reads is given a line. */
+  /** A question of readline is sent as a prompt; any other reader is given a line. */
   #reads() {
     if (this.#prompt) return true;
     if (!this.#wanted || !this.#typed) return false;
@@ -155,22 +156,22 @@ export class Keyboard {
     if (owner.input === this.#closed && owner.input) throw new Error(`readline: a question was asked, but ${CLOSED}`);
     if (owner.input !== this.#typed || !this.#typed) return Reflect.apply(question, owner, args);
     if (!this.#open) throw new Error(`readline: a question was asked, but ${CLOSED}`);
-    this.#watch(owner); // also one that was made by other means
+    this.#watch(owner); // also an interface that was created in another way
     const { output } = owner;
-    owner.output = undefined; // the question is told otherwise
+    owner.output = undefined; // the prompt is sent separately
     try {
       return Reflect.apply(question, owner, args);
     } finally {
       owner.output = output;
       this.#prompt = { text: String(args[0]), owner };
-      if (this.#asked) this.#ask(); // in the place of one without these words
+      if (this.#asked) this.#ask(); // replaces a prompt without this text
       const signal = args.find((argument) => argument?.signal)?.signal;
       signal?.addEventListener("abort", () => this.#forget(owner), { once: true });
       afterTurns(() => this.#consider());
     }
   }
 
-  /** Its question waits no longer. */
+  /** Its prompt no longer waits. */
   #forget(owner) {
     if (this.#prompt?.owner === owner) this.#prompt = null;
     afterTurns(() => this.#consider());

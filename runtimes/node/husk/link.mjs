@@ -1,4 +1,4 @@
-// The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object a message.
+// The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object per message.
 
 import fs from "node:fs";
 import net from "node:net";
@@ -10,15 +10,16 @@ const MESSAGE_MAX = 12 << 20; // LINK_MESSAGE_MAX in kernels/protocol.h
 const HEADER = 4;
 const VERSION = 1;
 
-// The message is longer than the link carries; nothing was sent.
+// The message is too long for the link; nothing was sent.
 export class TooLong extends Error {}
 
-// Small messages lie in these; neither is anybody's between two turns of the event loop.
+// Buffers for small messages; neither is in use between two turns of the event loop.
 const input = Buffer.allocUnsafeSlow(64 << 10);
 const output = Buffer.allocUnsafeSlow(16 << 10);
-const WIDEST = 3; // bytes of UTF-8 for one unit of a string
+const WIDEST = 3; // bytes of UTF-8 per unit of a string
 
-// JSON.stringify(), in pieces: to look for what is to be escaped takes longer than all else with a picture, and base64 has nothing of it.
+// JSON.stringify(), in pieces: with a picture, searching for characters to escape takes longer than everything else,
+// and base64 has none.
 function piecesOf({ data, ...others }) {
   const pieces = [JSON.stringify(others).slice(0, -1), ',"data":'];
   for (const [index, mime] of Object.keys(data).entries()) {
@@ -44,7 +45,7 @@ function encode(text) {
   return bytes;
 }
 
-// Puts the texts into `output`, one behind the other; returns where they end, or 0 if they could be too long for that.
+// Writes the texts into `output`, one after the other; returns the end, or 0 if they could be too long.
 function encodeShort(texts) {
   let end = 0;
   for (const text of texts) {
@@ -64,15 +65,15 @@ export class Link {
   #onMessage;
   #taken;
 
-  // The address is `fd:N`, our end of a socket pair, which we inherited. Calls onMessage with each message. `taken` is a descriptor
-  // with a byte for each display and sync that PID 1 has taken; undefined = nobody waits for that.
+  // The address is `fd:N`, the inherited end of a socket pair. Calls onMessage with each message. `taken` is a
+  // descriptor with a byte for each display and sync that PID 1 has processed; undefined = not supported.
   constructor(address, taken, onMessage) {
     this.#taken = taken;
     this.#onMessage = onMessage;
     this.#fd = Number(address.slice("fd:".length));
     const onread = { buffer: input, callback: (count) => this.#take(count) };
     this.#socket = new net.Socket({ fd: this.#fd, onread });
-    // PID 1 is gone, and with it everybody who could read an error.
+    // PID 1 has closed the link, and nothing is left to read an error.
     for (const event of ["end", "close", "error"]) this.#socket.on(event, () => reallyExit(0));
   }
 
@@ -80,14 +81,14 @@ export class Link {
     this.send({ op: "hello", version: VERSION, language_version: languageVersion, looks: true, queries: true });
   }
 
-  // What it takes to send and to be sent a message, without one.
+  // Runs the code for sending and receiving a message, without one.
   rehearse() {
     const text = JSON.stringify({ op: "done", id: 0 });
     const end = encodeShort([text]);
     JSON.parse(output.toString("utf8", HEADER, end));
   }
 
-  // Does not return before the operating system has all of it: what the cell prints next comes behind it.
+  // Does not return before the operating system has all of it: later output of the cell comes after it.
   send(...messages) {
     const texts = messages.map((message) => (hasLong(message) ? piecesOf(message) : JSON.stringify(message)));
     const end = encodeShort(texts);
@@ -107,7 +108,7 @@ export class Link {
       if (error.code !== "EAGAIN") throw error;
     }
     if (at === end) return;
-    // More than the socket holds: who sleeps in the call itself is woken as soon as there is room.
+    // More than the socket holds: a sleeping write is woken as soon as there is room.
     setBlocking(this.#socket, true);
     try {
       writeAll(this.#fd, bytes.subarray(at, end));
@@ -116,7 +117,7 @@ export class Link {
     }
   }
 
-  // Like send(), and does not return before PID 1 has them in their place: what the cell prints next stands behind them.
+  // Like send(), and does not return before PID 1 has processed them: later output of the cell comes after them.
   place(...messages) {
     this.send(...messages);
     if (this.#taken === undefined) return;
@@ -128,7 +129,7 @@ export class Link {
     }
   }
 
-  // What was printed so far is read before anything that is printed from here on.
+  // Output so far is read before any later output.
   sync(id) {
     if (this.#taken !== undefined) this.place({ op: "sync", id });
   }
@@ -146,12 +147,12 @@ export class Link {
       if (this.#size < HEADER + length) return;
       const all = this.#peek(HEADER + length);
       this.#size -= HEADER + length;
-      this.#pieces = this.#size > 0 ? [all.subarray(HEADER + length)] : []; // an empty one would keep the whole
+      this.#pieces = this.#size > 0 ? [all.subarray(HEADER + length)] : []; // an empty slice would keep the whole buffer
       this.#onMessage(JSON.parse(all.toString("utf8", HEADER, HEADER + length)));
     }
   }
 
-  // All pieces as one, if the first alone is too short.
+  // Joins all pieces if the first alone is too short.
   #peek(size) {
     if (this.#pieces[0].length < size) this.#pieces = [Buffer.concat(this.#pieces)];
     return this.#pieces[0];

@@ -1,4 +1,4 @@
-// The kernel's life: load, say hello, run cells until PID 1 hangs up.
+// The kernel's life: load, say hello, run cells until PID 1 closes the link.
 
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -33,7 +33,7 @@ const then = Promise.prototype.then;
 class Kernel {
   #link;
   #context;
-  #resolve; // the context's own, whatever becomes of its Promise
+  #resolve; // the context's own, even if a cell changes its Promise
   #evaluator;
   #interrupts;
   #realms;
@@ -44,12 +44,12 @@ class Kernel {
   #keyboard = new Keyboard((fields) => this.#ask(fields));
   #cell = null;
   #count = 0;
-  #ended = new Set(); // numbers of the cells that were given up: their code may be waiting still
+  #ended = new Set(); // numbers of terminated cells: their code may still be waiting
   #last; // result
   #lastError;
-  #late = []; // what was displayed between two cells
+  #late = []; // displays between two cells
   #listeners;
-  #own; // names in the context that are not the cells'
+  #own; // names in the context that cells did not declare
   #isAsked = false; // there was a message
 
   constructor(folder) {
@@ -78,7 +78,8 @@ class Kernel {
     this.#listen();
   }
 
-  /** Anew before each cell: process.removeAllListeners() takes these away too, and those by which Node notices a listener for a signal. */
+  /** Again before each cell: process.removeAllListeners() removes these too, and those by which Node notices a
+   * listener for a signal. */
   #listen() {
     for (const [event, listener] of this.#listeners)
       if (!process.listenerCount(event, listener)) process.on(event, listener);
@@ -89,7 +90,7 @@ class Kernel {
   };
 
   serve(address, taken) {
-    // Signals from before are then known as such.
+    // So earlier signals are known as such.
     const begin = (message) =>
       afterTurns(() => this.#interrupts.prepare(message.code, () => this.#guard(() => this.#begin(message))));
     const answer = (message) =>
@@ -167,7 +168,7 @@ class Kernel {
     );
   }
 
-  /** `_` is the last result and `_error` the last error, until a cell makes it something else. */
+  /** `_` is the last result and `_error` the last error, until a cell assigns something else. */
   #defineLast(name, get) {
     const context = this.#context;
     Object.defineProperty(context, name, {
@@ -179,7 +180,7 @@ class Kernel {
     });
   }
 
-  /** Stands in for the constants that code assigns to: source.mjs. */
+  /** Replaces the constants that code assigns to: source.mjs. */
   #constants() {
     const { TypeError } = this.#context;
     return new Proxy(
@@ -192,7 +193,8 @@ class Kernel {
     );
   }
 
-  /** What a cell awaits at top level. Kept alive meanwhile (Evaluator.forget), and never done for a cell that was given up. */
+  /** A value that a cell awaits at top level. Kept alive meanwhile (Evaluator.forget), and never settled for a
+   * terminated cell. */
   #hold(number, value) {
     const isOver = () => this.#ended.has(number);
     const promise = Reflect.apply(then, this.#resolve(value), [
@@ -213,7 +215,7 @@ class Kernel {
 
   // ---- the life of a cell
 
-  /** A mistake of the kernel's own must not leave a cell without an end. */
+  /** An error in the kernel itself must not leave a cell without an end. */
   #guard(step) {
     try {
       step();
@@ -222,13 +224,13 @@ class Kernel {
     }
   }
 
-  /** What the cells have declared, between two cells. */
+  /** Variables that the cells have declared, between two cells. */
   #look(id) {
     let found = { total: 0, variables: [] };
     try {
       found = describe(pairsOf(this.#context, this.#evaluator, this.#own));
     } catch {
-      // something that cannot be looked at: better nothing than an end
+      // a value that cannot be inspected: better no list than a dead kernel
     }
     this.#link.send({ op: "variables", id, variables: found.variables, more: found.total - found.variables.length });
   }
@@ -244,7 +246,7 @@ class Kernel {
     this.#interrupts.arm();
     this.#realms.prepareFor(code);
     const source = this.#sources.prepare(cell.number, code);
-    // What is terminated ends with all that has called it, unless that is the inspector.
+    // Terminated code ends with all its callers, except the inspector.
     if (source.isPlain) thisTurn(() => cell.end || this.#guard(() => this.#evaluate(cell, source)));
     else this.#evaluate(cell, source);
   }
@@ -257,7 +259,7 @@ class Kernel {
       if (cell !== this.#cell) return;
       accepted = !("syntax" in reply);
       if (util.types.isPromise(reply.value)) this.#await(cell, reply.value);
-      else this.#settleLater(cell, reply); // by then all that the cell has set off at once has happened
+      else this.#settleLater(cell, reply); // by then everything that the cell has started at once has happened
     };
     const text = `${source.text}\n//# sourceURL=${scriptName(cell.number)}`;
     const outside = this.#sources.privateOutside(source);
@@ -297,7 +299,7 @@ class Kernel {
     Reflect.apply(then, promise, [settled("value"), settled("thrown")]);
   }
 
-  /** Runs the user's code where the value has its own way of being shown. */
+  /** Runs user code if the value defines how it is shown. */
   #show(cell, value) {
     let bundle = null;
     try {
@@ -345,7 +347,7 @@ class Kernel {
     this.#finish(cell, null, error);
   }
 
-  /** On top of the user's code, before it is torn down. */
+  /** Called on top of the user's code, before it is terminated. */
   #stopping() {
     if (this.#cell) Object.assign(this.#cell, { end: INTERRUPTED, stack: stackHere() });
   }
@@ -372,9 +374,9 @@ class Kernel {
     this.#evaluator.terminateHere();
   }
 
-  /** Errors that nobody catches. The running cell's own are its error if it has no other; the rest goes to stderr. */
+  /** Uncaught errors. An error of the running cell is its error if it has no other; the rest goes to stderr. */
   #onUncaught = (thrown) => {
-    if (process.listenerCount("uncaughtException") === 1) this.#reportUncaught(thrown); // else the user has a listener
+    if (process.listenerCount("uncaughtException") === 1) this.#reportUncaught(thrown); // otherwise the user has a listener
   };
 
   #reportUncaught(thrown) {
@@ -441,7 +443,7 @@ function setEnv(env) {
   return changes;
 }
 
-/** What the cell itself has changed stays. */
+/** Keeps what the cell itself has changed. */
 function restoreEnv(changes) {
   for (const { name, value, before } of changes) {
     if (process.env[name] !== value) continue;

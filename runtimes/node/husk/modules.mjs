@@ -1,4 +1,4 @@
-// `require` and `module` of the cells, and CommonJS modules in the cells' context.
+// `require` and `module` for cells, and CommonJS modules in the cells' context.
 
 import fs from "node:fs";
 import Module from "node:module";
@@ -9,7 +9,7 @@ import { findFrom, parentsOf } from "./find.cjs";
 
 const PARAMETERS = ["exports", "require", "module", "__filename", "__dirname"];
 
-/** What Node gives a module as `require`. */
+/** The `require` that Node gives to a module. */
 function requireOf(module) {
   const require = (id) => module.require(id);
   require.resolve = (request, options) => Module._resolveFilename(request, module, false, options);
@@ -20,7 +20,7 @@ function requireOf(module) {
   return require;
 }
 
-/** A module without a file, as at Node's prompt: relative names count from the working directory of the moment. */
+/** A module without a file, as at Node's prompt: relative names are relative to the current working directory. */
 export function cellModule(folder) {
   const module = new Module("<cell>");
   module.paths = Module._nodeModulePaths(folder);
@@ -30,7 +30,7 @@ export function cellModule(folder) {
   return { module, require };
 }
 
-/** Makes CommonJS modules run in the context. `prepare` sees the text of each before it runs. */
+/** Makes CommonJS modules run in the context. `prepare` gets the text of each before it runs. */
 export function loadInto(context, prepare) {
   const { _compile: compile } = Module.prototype;
   const { parse } = context.JSON;
@@ -45,7 +45,7 @@ export function loadInto(context, prepare) {
         importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
       });
     } catch {
-      return compile.call(this, content, filename, format); // ES syntax in a .js file, or an error to be worded by Node
+      return compile.call(this, content, filename, format); // ES syntax in a .js file, or an error that Node reports
     }
     prepare(content);
     return Reflect.apply(wrapper, this.exports, [
@@ -68,7 +68,7 @@ export function loadInto(context, prepare) {
   };
 }
 
-export const AGAIN = "husk-again"; // marks the address of a module that is loaded once more
+export const AGAIN = "husk-again"; // marks the address of a module that is loaded again
 export const MARK = new RegExp(`[?&]${AGAIN}=\\d+`, "g");
 
 /** The file's time and size, or null. */
@@ -85,11 +85,11 @@ const plainUrl = (url) => url.replace(MARK, "");
 
 /** How names become ES modules. */
 export class Imports {
-  #parents; // NODE_PATH, which Node offers to CommonJS only
+  #parents; // NODE_PATH, which Node uses for CommonJS only
   #known = new Set();
   #fresh = new Set(); // of the running cell
-  #again = new Map(); // how often a module was loaded once more: torn down in the middle, or changed
-  #files = new Map(); // the user's own: { stamp, imports: what they import }
+  #again = new Map(); // how often a module was loaded again: it was terminated while it loaded, or has changed
+  #files = new Map(); // the user's own: { stamp, imports }
 
   constructor() {
     this.#parents = parentsOf(process.env.NODE_PATH);
@@ -103,7 +103,7 @@ export class Imports {
     });
   }
 
-  /** A file that has changed, or that imports one that has, is loaded anew when a cell asks for it. */
+  /** A file that has changed, or that imports one that has, is loaded again when a cell asks for it. */
   #watch(url, parentURL) {
     const parent = this.#files.get(plainUrl(parentURL ?? ""));
     if (parent) parent.imports.add(url);
@@ -133,13 +133,13 @@ export class Imports {
     return times ? { ...found, url: `${found.url}${found.url.includes("?") ? "&" : "?"}${AGAIN}=${times}` } : found;
   }
 
-  /** The cell has ended by itself: what it has loaded is loaded. */
+  /** The cell has ended normally: its modules are loaded. */
   keep() {
     for (const url of this.#fresh) this.#known.add(url);
     this.#fresh.clear();
   }
 
-  /** The cell was torn down: what it was loading never ends, and whoever wants it again gets another one. */
+  /** The cell was terminated: modules that it was loading never finish, so the next import loads new ones. */
   forget() {
     for (const url of this.#fresh) this.#again.set(url, (this.#again.get(url) ?? 0) + 1);
     this.#fresh.clear();
@@ -147,7 +147,7 @@ export class Imports {
   }
 }
 
-/** What a static import binds: the named exports of a module, which all have to be there. */
+/** Bindings of a static import: the named exports of a module, which must all exist. */
 export function pick(namespace, specifier, names) {
   for (const name of names) {
     if (!(name in namespace))

@@ -1,7 +1,8 @@
-// Loaded by every Node of a session (NODE_OPTIONS): `node script.mjs` finds what a cell finds. The kernel has hooks of its own.
+// Loaded by every Node of a session (NODE_OPTIONS): `node script.mjs` finds the same packages as a cell. The kernel
+// has separate hooks.
 "use strict";
 
-// What os tells of the machine is what the session has of it, as far as that is known.
+// os reports the session's share of the machine, as far as it is known.
 const os = require("node:os");
 const { totalmem, cpus } = os;
 const limit = process.constrainedMemory();

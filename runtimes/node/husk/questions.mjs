@@ -1,5 +1,5 @@
-// What consoles and editors ask while somebody types: completion, help, whether code is whole. Answered from names and descriptors: no
-// code of the user's runs, neither getters nor proxies.
+// Queries of consoles and editors while a user types: completion, help, whether code is complete. The answers come
+// from names and descriptors: no user code runs, neither getters nor proxies.
 
 import fs from "node:fs";
 import module, { builtinModules } from "node:module";
@@ -19,7 +19,7 @@ const NAME = "[\\p{ID_Start}$_][\\p{ID_Continue}$\\u200c\\u200d]*";
 const IS_NAME = new RegExp(`^${NAME}$`, "u");
 const WORD_BEFORE = /[\p{ID_Continue}$\u200c\u200d]*$/u;
 const WORD_AFTER = /^[\p{ID_Continue}$\u200c\u200d]*/u;
-// a.b?.c["d"][0], and nothing before it that would make it something else.
+// a.b?.c["d"][0], with nothing before it that would change its meaning.
 const PATH = new RegExp(
   `(?<![\\p{ID_Continue}$.)\\]"'\`])(${NAME})((?:\\??\\.${NAME}|(?:\\?\\.)?\\[(?:\\d+|"[^"\\\\]*"|'[^'\\\\]*')\\])*)$`,
   "u",
@@ -81,7 +81,7 @@ const unitsOf = (text, points) => {
 };
 const pointsOf = (text) => [...text].length;
 
-/** The property of an object or of its prototypes, undefined where that is a getter or hidden behind a proxy. */
+/** The property of an object or of its prototypes; undefined if it is a getter or behind a proxy. */
 function read(value, key) {
   let object = isObject(value) ? value : Object(value);
   for (let depth = 0; object !== null && depth < PROTOTYPES_MAX; depth++) {
@@ -98,7 +98,7 @@ function valueOf(property, object) {
   return isOwnGetter(property.get) ? Reflect.apply(property.get, object, []) : undefined;
 }
 
-/** The names that can follow a value and a dot, its own first. */
+/** The names that can follow a value and a dot, its own ones first. */
 function namesOf(value) {
   const found = new Set();
   let object = isObject(value) ? value : Object.getPrototypeOf(Object(value));
@@ -134,7 +134,7 @@ export class Questions {
     try {
       return { status: "ok", ...find[op]() };
     } catch {
-      return { status: "ok" }; // something that cannot be looked at
+      return { status: "ok" }; // a value that cannot be inspected
     }
   }
 
@@ -153,7 +153,7 @@ export class Questions {
     return { matches, start: cursor - pointsOf(word), end: cursor, more: matches.length < fitting.length };
   }
 
-  /** The word that stands before the cursor, and what could stand there. */
+  /** The word before the cursor, and its possible completions. */
   #candidates(before) {
     const inside = MODULE.exec(before);
     if (inside) return { word: inside[1], names: moduleNames() };
@@ -170,7 +170,8 @@ export class Questions {
     return [...this.#evaluator.lexicalNames(), ...own.sort(), ...KEYWORDS];
   }
 
-  /** What a path such as a.b["c"] at the end of a text leads to; undefined if that cannot be said without running something. */
+  /** The value of a path such as a.b["c"] at the end of a text; undefined if that is unknown without running
+   * code. */
   #valueOf(text) {
     const path = PATH.exec(text);
     if (!path) return /["'`]$/.test(text) ? "" : undefined;
@@ -199,7 +200,7 @@ export class Questions {
     return { found: false };
   }
 
-  /** Of the word at the cursor, then of the function that is being called there. */
+  /** For the word at the cursor, then for the function that is being called there. */
   *#endsOfPaths(code, cursor) {
     const before = code.slice(0, cursor);
     const after = WORD_AFTER.exec(code.slice(cursor))[0].length;
@@ -252,10 +253,10 @@ function describeFunction(value, detail) {
   return lines.join("\n");
 }
 
-// The text of a method is no expression.
+// The text of a method is not an expression.
 const METHOD = /^(?:static\s+)?(?!function\b|async\b|class\b)(?=[\p{ID_Continue}$#]+\s*\()/u;
 
-/** Up to the body, as it was written. */
+/** The source text up to the body. */
 function signatureOf(value, source, native) {
   const name = Object.getOwnPropertyDescriptor(value, "name")?.value;
   const length = Object.getOwnPropertyDescriptor(value, "length")?.value;
@@ -290,7 +291,7 @@ function installedNames() {
   }
 }
 
-// ---- whether code is whole
+// ---- whether code is complete
 
 function wholeness(code) {
   const [completeness, withTypes] = judge(code);

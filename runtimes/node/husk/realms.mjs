@@ -1,5 +1,6 @@
-// Node's own modules and ES modules live beside the cells' context, with arrays, objects, errors and promises of their own. Where that
-// would show, this makes both sides one: `instanceof` and deep equality. CommonJS modules run in the context (modules.mjs).
+// Node's own modules and ES modules live outside of the cells' context, with their own arrays, objects, errors and
+// promises. This file hides the difference for `instanceof` and deep equality. CommonJS modules run in the context
+// (modules.mjs).
 
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import util from "node:util";
@@ -7,7 +8,7 @@ import util from "node:util";
 const { types } = util;
 const require = createRequire(import.meta.url);
 
-// Built-ins that code makes by syntax or by failing. All others are shared (context.mjs).
+// Built-ins that syntax or errors create. All others are shared (context.mjs).
 const OWN = [
   "Object",
   "Function",
@@ -37,7 +38,7 @@ function recognise(constructor, foreign) {
   });
 }
 
-/** Copies values so that all parts of the copy were made on one side; what has no side is taken as it is. */
+/** Copies values so that all parts of the copy were made on one side; values without a side are used unchanged. */
 class Unifier {
   #prototypes = new Map();
   #copies = new Map();
@@ -96,7 +97,7 @@ export class Realms {
     return values.map((value) => unifier.copy(value));
   }
 
-  /** Before code that may use `assert` runs; the module is not loaded for nothing. */
+  /** Called before code that may use `assert`, so that the module is loaded only then. */
   prepareFor(text) {
     if (this.#assertAdapted || !text.includes("assert")) return;
     this.#assertAdapted = true;

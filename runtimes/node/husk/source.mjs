@@ -1,5 +1,6 @@
-// A cell's text on its way to V8. V8's console mode does nearly everything itself; what it does not do is rewritten in place, line for
-// line: static imports, names that change their kind from cell to cell, and a cell that goes on after it was interrupted.
+// Prepares a cell's text for V8. V8's console mode does nearly everything itself; the rest is rewritten in place,
+// line for line: static imports, names that change their kind from cell to cell, and a cell that continues after it
+// was interrupted.
 
 import module from "node:module";
 import { assignments, isFunction, names, variables, walk } from "./syntax.mjs";
@@ -7,7 +8,7 @@ import { parser } from "./internals.mjs";
 
 const KEYWORDS = /\b(?:const|let|class|var|function|import|export|await)\b/;
 const ASSIGNMENT = /=|\+\+|--|\bfor\b/;
-const ESCAPE = /\\u/; // a name may be written with these, keywords too
+const ESCAPE = /\\u/; // a name may be written with escapes, and so may keywords
 const PRIVATE = /#[\p{ID_Start}$_\\]/u;
 const UNDECLARED = /^(Private field '.*' must be declared in an enclosing class)/;
 export const PARSE = {
@@ -22,7 +23,7 @@ const quote = (node) => JSON.stringify(node.value);
 const nameOf = (node) => (node.type === "Literal" ? node.value : node.name);
 const keyOf = (node) => (node.type === "Literal" ? quote(node) : node.name);
 
-/** Replacements in a text, and the way back from a position in the new text. */
+/** Replacements in a text, and the mapping of positions in the new text to the old. */
 class Edits {
   #edits = [];
 
@@ -58,7 +59,7 @@ class Edits {
     return out + this.text.slice(at);
   }
 
-  /** The offset in the old text for one in the new; inside a replacement that is its beginning. */
+  /** The offset in the old text for one in the new; inside a replacement, the replacement's start. */
   origin(offset) {
     let shift = 0;
     for (const { start, end, text, from } of this.#edits) {
@@ -76,7 +77,7 @@ function lineStart(text, line) {
   return at;
 }
 
-/** A cell's text in the form that V8 gets. */
+/** A cell's text in the form for V8. */
 class Source {
   constructor(number, code, isPlain, edits, declares) {
     this.number = number;
@@ -84,10 +85,10 @@ class Source {
     this.text = edits ? edits.apply() : code;
     this.edits = edits;
     this.declares = declares;
-    this.isPlain = isPlain; // whether it declares and awaits nothing
+    this.isPlain = isPlain; // true if it declares and awaits nothing
   }
 
-  /** The place in the user's text for a place in ours; lines and columns from 0. */
+  /** The position in the user's text for a position in ours; lines and columns from 0. */
   origin(line, column) {
     if (!this.edits) return { line, column };
     const offset = this.edits.origin(lineStart(this.text, line) + column);
@@ -99,7 +100,7 @@ class Source {
 export class Sources {
   #kinds = new Map(); // top-level names of earlier cells: "lexical" or "variable"
   #constants = new Set(); // of the lexical ones, those declared by const
-  #isFixed; // (name) => whether the global object has it for good
+  #isFixed; // (name) => whether the global object has it permanently
 
   constructor(isFixed) {
     this.#isFixed = isFixed;
@@ -117,7 +118,7 @@ export class Sources {
     try {
       program = parser().parse(code, PARSE);
     } catch {
-      return new Source(number, code, isPlain); // V8 knows more syntax, or says better what is wrong
+      return new Source(number, code, isPlain); // V8 knows more syntax and has better error messages
     }
     const edits = new Edits(code);
     const declares = { kinds: new Map(), constants: new Set() };
@@ -127,7 +128,8 @@ export class Sources {
     return new Source(number, code, isPlain, edits, declares);
   }
 
-  /** A private name outside its class, as a reply of the evaluator: V8's console mode reads it, Node rejects it. */
+  /** A private name outside its class, as a reply of the evaluator: V8's console mode accepts it, Node rejects
+   * it. */
   privateOutside({ text }) {
     if (!PRIVATE.test(text)) return null;
     try {
@@ -139,7 +141,7 @@ export class Sources {
     return null;
   }
 
-  /** As at the prompt: what can be an object is one, and no block with labels. */
+  /** As at the prompt: text that can be an object is one, not a block with labels. */
   #literal(number, code, isPlain) {
     const start = code.indexOf("{");
     try {
@@ -222,7 +224,8 @@ class Rewriter {
     }
   }
 
-  /** `const` becomes `let`, since V8 takes no other kind for a name that was once a constant; see protectConstants. */
+  /** `const` becomes `let`, since V8 accepts no other kind for a name that was once a constant; see
+   * protectConstants. */
   lexical(node) {
     const bound = node.declarations.flatMap((declarator) => names(declarator.id));
     const variable = bound.some((name) => this.kindOf(name) === "variable");
@@ -286,7 +289,7 @@ class Rewriter {
     if (keyword === "var") for (const { local } of specifiers) this.declare(local.name, "variable");
   }
 
-  /** A cell has nobody to export to: the declaration or value is what remains. */
+  /** Nothing imports from a cell: only the declaration or value is kept. */
   exportDeclaration(node) {
     const { declaration, source } = node;
     if (source) {

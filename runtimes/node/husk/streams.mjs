@@ -1,12 +1,12 @@
-// Descriptors 0, 1 and 2, and process.stdout, stderr and console on top of them. Nothing is buffered on this
-// side, so what a cell, its child processes and libraries write keeps its order.
+// Descriptors 0, 1 and 2, and process.stdout, stderr and console on top of them. Nothing is buffered on this side, so
+// the output of a cell, its child processes and libraries keeps its order.
 
 import { Console } from "node:console";
 import fs from "node:fs";
 import { Writable } from "node:stream";
 import { withHighNumbers, writeAll } from "./descriptors.mjs";
 
-/** { dev, ino } of what is open there, or null. */
+/** { dev, ino } of the open file, or null. */
 function identity(fd) {
   try {
     return fs.fstatSync(fd);
@@ -17,7 +17,8 @@ function identity(fd) {
 
 const isSame = (a, b) => a?.ino === b?.ino && a?.dev === b?.dev;
 
-/** The same pipe, opened anew: closing 1 does not close it, and nobody else's O_NONBLOCK counts for it. */
+/** The same pipe, opened again: closing 1 does not close it, and O_NONBLOCK set by another process does not
+ * affect it. */
 function reopen(fd, flags) {
   try {
     return fs.openSync(`/proc/self/fd/${fd}`, flags);
@@ -26,10 +27,11 @@ function reopen(fd, flags) {
   }
 }
 
-// stdout and stderr are two pipes: who changes from one to the other first waits until the other was read, so that their order is kept.
+// stdout and stderr are two pipes: before a switch from one to the other, the kernel waits until the first was read,
+// so that the order is kept.
 const order = { last: 1, sync: () => {} };
 
-/** A stream without a state that an interrupt in the middle of a write could leave behind. */
+/** A stream without state that an interrupt in the middle of a write could corrupt. */
 class Output extends Writable {
   #private;
   #clean;
@@ -54,13 +56,13 @@ class Output extends Writable {
     try {
       writeAll(this.#private, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
     } catch {
-      // Nobody reads any more.
+      // Nothing reads any more.
     }
     if (callback) process.nextTick(callback);
     return true;
   }
 
-  /** Ends nothing: the next cell prints too. */
+  /** Does not end the stream: the next cell prints too. */
   end(chunk, encoding, callback) {
     const last = [chunk, encoding, callback].find((argument) => typeof argument === "function");
     if (chunk !== undefined && chunk !== null && typeof chunk !== "function") this.write(chunk, encoding);
@@ -117,13 +119,13 @@ export class Streams {
     }
   }
 
-  /** Node's own console also keeps the last 1000 messages, with all that was logged, for a debugger. */
+  /** Node's own console also keeps the last 1000 messages, with all logged values, for a debugger. */
   #console() {
     const through = (stream) => ({ write: (text) => stream.write(text) });
     return new Console({ stdout: through(process.stdout), stderr: through(process.stderr), ignoreErrors: false });
   }
 
-  /** Before each cell: a stream that the cell before has closed or redirected is what it was. */
+  /** Before each cell: restores a stream that the previous cell has closed or redirected. */
   restore() {
     this.#defineOutputs();
     for (const { fd, copy, identity: expected } of this.#standard) {
@@ -137,7 +139,7 @@ export class Streams {
     }
   }
 
-  /** For what happens outside of a cell. */
+  /** For events outside of a cell. */
   complain(text) {
     process.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
   }

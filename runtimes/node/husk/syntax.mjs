@@ -1,4 +1,4 @@
-// Looking at syntax trees (ESTree, as acorn makes them).
+// Inspects syntax trees (ESTree, as acorn creates them).
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 
@@ -15,7 +15,7 @@ export function* children(node) {
   }
 }
 
-/** Calls visit(node, ancestors) for a node and all below it; where that returns false it goes no deeper. */
+/** Calls visit(node, ancestors) for a node and all nodes below it; stops descending where it returns false. */
 export function walk(node, visit, ancestors = []) {
   if (visit(node, ancestors) === false) return;
   ancestors.push(node);
@@ -67,7 +67,7 @@ export function variables(node) {
   return found;
 }
 
-/** Whether a node that is not the program binds a name for what is inside it. */
+/** True if a node that is not the program binds a name for the code inside it. */
 function binds(node, name) {
   if (isFunction(node)) {
     if (node.id?.name === name || node.params.some((parameter) => names(parameter).includes(name))) return true;
@@ -96,7 +96,7 @@ function binds(node, name) {
 function assigned(node) {
   switch (node.type) {
     case "AssignmentExpression":
-      return ["&&=", "||=", "??="].includes(node.operator) ? [] : targets(node.left); // these may not assign at all
+      return ["&&=", "||=", "??="].includes(node.operator) ? [] : targets(node.left); // assignments to these are errors
     case "UpdateExpression":
       return targets(node.argument);
     case "ForInStatement":
@@ -107,7 +107,8 @@ function assigned(node) {
   }
 }
 
-/** Where a program assigns to its own top-level names: the identifiers among `wanted`, as { node, shorthand }. */
+/** The places where a program assigns to its own top-level names: the identifiers among `wanted`, as { node,
+ * shorthand }. */
 export function assignments(program, wanted) {
   const found = [];
   walk(program, (node, ancestors) => {

@@ -1,5 +1,5 @@
-// Turns of the event loop. A message port calls from the loop itself: with an empty stack, after all microtasks and ticks,
-// and unlike an immediate or a timer nothing else is lost when what it calls is terminated.
+// Turns of the event loop. A message port calls from the loop itself: with an empty stack, after all microtasks and
+// ticks. Unlike with an immediate or a timer, nothing else is lost when its callback is terminated.
 
 import { MessageChannel } from "node:worker_threads";
 import { kernelImmediate } from "./internals.mjs";
@@ -21,16 +21,16 @@ export function nextTurn(callback) {
   port1.postMessage(turn);
 }
 
-// Calls back when the loop has dealt with everything that was ready when this was called. Signals come last in a turn, and their pipe may
-// have become readable when the turn's list of what is ready was already made: so that is the turn after this one.
+// Calls back when the loop has handled everything that was ready at the time of this call. Signals come last in a
+// turn, and their pipe may have become readable after the turn's list was made, so this waits for the next turn.
 export function afterTurns(callback) {
   kernelImmediate(() => kernelImmediate(callback));
 }
 
-// Calls back once what has called this is done, in the same turn. If a tick is terminated, no immediates are lost.
+// Calls back after the current callback, in the same turn. If a tick is terminated, no immediates are lost.
 export const thisTurn = process.nextTick.bind(process);
 
-// Runs the steps, one a turn, as long as they are wanted.
+// Runs the steps, one per turn, as long as they are needed.
 export function eachTurn(steps, isWanted) {
   const [step, ...others] = steps;
   if (!step) return;

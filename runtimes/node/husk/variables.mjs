@@ -1,16 +1,16 @@
-// What the cells have declared, for somebody who asks from outside: looked at without running anybody's code.
+// The variables that the cells have declared, for a reader outside: listed without running user code.
 
 import util from "node:util";
 
 const SHOWN = 100;
 const NAME_MAX = 200;
-const NODES_MAX = 2000; // looked at to estimate the size of one value
+const NODES_MAX = 2000; // parts examined to estimate the size of one value
 const POINTER = 8;
 const TIME_MS = 100; // for all of them
 
 const { types } = util;
 
-/** The name of a value's class, by data properties alone. */
+/** The name of a value's class, from data properties alone. */
 function classOf(value) {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === null) return "Object";
@@ -36,7 +36,7 @@ const lengthOf = size(Object.getPrototypeOf(Uint8Array.prototype), "length");
 const mapSize = size(Map.prototype, "size");
 const setSize = size(Set.prototype, "size");
 
-/** How many items a value has, as text; "" where that says nothing. */
+/** The number of items of a value, as text; "" if it has none. */
 function shapeOf(value) {
   if (typeof value === "string") return String(value.length);
   if (typeof value !== "object" || value === null || types.isProxy(value)) return "";
@@ -49,7 +49,7 @@ function shapeOf(value) {
     : String(Object.keys(value).length);
 }
 
-/** An estimate: what is reached first of a large value stands for the rest of it. */
+/** An estimate: the parts that are reached first stand for the rest of a large value. */
 function estimate(root) {
   let seen = 0;
   let left = 0;
@@ -83,7 +83,7 @@ function first(iterator, n) {
   return items;
 }
 
-/** Adds what hangs on a value to the queue; returns how much of it was left out. */
+/** Adds the parts of a value to the queue; returns how many were left out. */
 function addItems(value, queue) {
   const room = NODES_MAX;
   if (Array.isArray(value)) {
@@ -105,7 +105,7 @@ function addItems(value, queue) {
   return Math.max(0, keys.length - room);
 }
 
-/** { total, variables } of [name, value] pairs: of each its name, type, shape and bytes; the largest first. */
+/** { total, variables } of [name, value] pairs: name, type, shape and bytes of each; the largest first. */
 export function describe(pairs, limit = SHOWN) {
   const until = performance.now() + TIME_MS;
   const variables = [];
@@ -122,7 +122,8 @@ export function describe(pairs, limit = SHOWN) {
   return { total: pairs.length, variables: variables.slice(0, limit) };
 }
 
-/** What is in a context but for the names of `before`. Getters, and names before their declaration, are left out. */
+/** The variables of a context except the names of `before`. Getters, and names before their declaration, are left
+ * out. */
 export function pairsOf(context, evaluator, before) {
   const pairs = evaluator.lexical();
   for (const name of Object.getOwnPropertyNames(context)) {

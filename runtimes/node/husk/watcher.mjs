@@ -1,19 +1,19 @@
-// The worker that notices SIGINT while the main thread is busy, see interrupts.mjs. libuv tells a signal to every loop that
-// asks for it, so this needs no helper process and no polling.
+// The worker that notices SIGINT while the main thread is busy, see interrupts.mjs. libuv reports a signal to every
+// loop that listens for it, so this needs no helper process and no polling.
 
 import inspector from "node:inspector";
 import { parentPort, workerData } from "node:worker_threads";
 import { Signal } from "./internals.mjs";
 
 const ASK_AGAIN_MS = 2;
-const SETTLE_MS = 100; // at the most
+const SETTLE_MS = 100; // at most
 
 const session = new inspector.Session();
 let lookId;
 let count = 0;
 let asking = false;
 let missed = false;
-let gone = 0; // of what the main thread has terminated
+let gone = 0; // number of terminations by the main thread
 let settling = null;
 
 function next() {
@@ -22,7 +22,8 @@ function next() {
   else asking = false;
 }
 
-// The main thread says so when its stack is empty. It does not get that far if what comes next, a tick perhaps, does not end either.
+// The main thread reports when its stack is empty. It does not get that far if the next code, perhaps a tick, does
+// not end either.
 parentPort.on("message", (number) => {
   gone = number;
   if (!settling) return;
@@ -30,9 +31,10 @@ parentPort.on("message", (number) => {
   next();
 });
 
-// The answer comes when the main thread has looked: from its event loop, or from the middle of its JavaScript. One question at a time,
-// and none before what was terminated is gone: the main thread takes what it finds in one go, so that a second question would be
-// terminated in place of the cell, and V8 then refuses to terminate anything until the stack is empty.
+// The answer comes when the main thread has run the check: from its event loop, or in the middle of its JavaScript.
+// There is one check at a time, and none before terminated code has left the stack. The main thread handles all
+// waiting checks at once, so a second check would be terminated in place of the cell, and V8 then refuses to
+// terminate anything until the stack is empty.
 function ask(asked, turn) {
   asking = true;
   missed = false;
@@ -54,10 +56,10 @@ function ask(asked, turn) {
   );
 }
 
-const signal = new Signal(); // also what keeps this thread alive
+const signal = new Signal(); // also keeps this thread alive
 signal.onsignal = () => {
   count++;
-  if (!lookId) return; // its first message says that it watches
+  if (!lookId) return; // its first message says that it is watching
   parentPort.postMessage(count);
   if (asking) missed = true;
   else ask(0, 0);
