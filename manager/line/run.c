@@ -17,11 +17,12 @@
 #define TAKE_MS 5000
 /* How long a run may be queued before its caller gets an answer. */
 #define QUEUED_MS 30000
-/* QUEUED_MOMENT_MS applies instead if the run ahead waits for input, or is older than GIVEN_UP_MS, so its caller
- * has probably given up. Clients that time out or cancel often send only their next request. Runs sent in parallel
- * are younger. */
+/* QUEUED_MOMENT_MS applies instead if the run ahead waits for input, or was started GIVEN_UP_MS ago, so its caller
+ * has probably given up: clients that time out or cancel often send only their next request. If it is younger than
+ * that, the answer comes when it is not, unless both were sent in parallel, within PARALLEL_MS. */
 #define QUEUED_MOMENT_MS 300
 #define GIVEN_UP_MS 5000
+#define PARALLEL_MS 1000
 
 struct run *run_find(struct dispatch *d, uint64_t call)
 {
@@ -470,34 +471,41 @@ static bool is_endless(const struct run *run)
 	return is_kept(run) || run_is_old(run) || is_task(run);
 }
 
-static bool is_stuck(const struct run *run)
+/* How long a run that was just sent may be queued behind this one before its caller gets an answer; UINT64_MAX = no limit. */
+static uint64_t queued_limit(const struct run *run)
 {
-	return run->prompt.asked || (run->waiter && !run->client && loop_now_ms() - run->started_ms >= GIVEN_UP_MS);
+	uint64_t age = loop_now_ms() - run->started_ms;
+	if (run->prompt.asked)
+		return QUEUED_MOMENT_MS;
+	if (!run->waiter || run->client || age < PARALLEL_MS)
+		return UINT64_MAX;
+	return age + QUEUED_MOMENT_MS < GIVEN_UP_MS ? GIVEN_UP_MS - age : QUEUED_MOMENT_MS;
 }
 
-/* Whether this run may have to wait for an endless run or for another client's run. */
-static bool is_behind_kept(const struct run *run, bool *ret_stuck)
+/* Whether this run may have to wait for an endless run, for one whose caller may have given up, or for another client's. */
+static bool is_behind_kept(const struct run *run, uint64_t *ret_limit)
 {
 	bool kept = false;
-	*ret_stuck = false;
+	*ret_limit = QUEUED_MS;
 	list_for_each(other, &run->dispatch->runs, struct run, node) {
 		bool foreign = other->client != run->client && !other->abandoned;
 		if (other == run || other->kind != run->kind || other->ended || other->beside)
 			continue;
-		kept |= is_endless(other) || foreign || is_stuck(other);
-		*ret_stuck |= is_stuck(other);
+		uint64_t limit = queued_limit(other);
+		kept |= is_endless(other) || foreign || limit != UINT64_MAX;
+		*ret_limit = MIN(*ret_limit, limit);
 	}
 	return kept;
 }
 
-static void set_patience(struct run *run, uint64_t wait_ms, bool stuck)
+static void set_patience(struct run *run, uint64_t wait_ms, uint64_t queued_ms)
 {
 	if (wait_ms != RUN_WAIT_FOR_END) {
 		run->patience = FOR_A_WHILE;
 		timer_start(run->timer, wait_ms, 0);
 	} else if (run->after_kept && !run->client) { /* a client sees that its run waits, and can interrupt it */
 		run->patience = UNTIL_BEGUN;
-		timer_start(run->timer, MIN(run->timeout_seconds * 1000, stuck ? QUEUED_MOMENT_MS : QUEUED_MS), 0);
+		timer_start(run->timer, MIN(run->timeout_seconds * 1000, queued_ms), 0);
 	} else {
 		run_guard(run);
 	}
@@ -527,10 +535,10 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	run->waiter = w;
 	run->client = w->client;
 	w->run = run;
-	bool stuck;
-	run->after_kept = is_behind_kept(run, &stuck);
+	uint64_t queued_ms;
+	run->after_kept = is_behind_kept(run, &queued_ms);
 	note_beginnings(d);
-	set_patience(run, spec->wait_ms, stuck);
+	set_patience(run, spec->wait_ms, queued_ms);
 	d->used_ms = loop_now_ms();
 	/* PID 1 accepts only increasing numbers, so before its hello older runs may have to be sent first. */
 	if (d->open)

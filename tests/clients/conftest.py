@@ -1,4 +1,4 @@
-"""Fixtures: the clients from npm, installed once for each lockfile, and a person who runs them."""
+"""Fixtures: the clients from npm and PyPI, installed once for each list of versions, and a person who runs them."""
 
 import pathlib
 import shutil
@@ -11,6 +11,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import harness  # noqa: E402
 import npm_packages  # noqa: E402
+import python_packages  # noqa: E402
 from client_runner import ClientRunner  # noqa: E402
 
 
@@ -27,6 +28,12 @@ def modules():
     Inspector's web page is built with) names a version that exists for all platforms: npm ci refuses a lockfile that lacks some.
     """
     return npm_packages.installed(HERE, harness.build_dir(), "clients")
+
+
+@pytest.fixture(scope="session")
+def python_client():
+    """The folder with the Python client. To change a version: edit requirements.txt, which `pip freeze` in an empty environment wrote."""
+    return python_packages.installed(HERE / "requirements.txt", harness.build_dir(), "python-client")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import pathlib
+import sys
 
 import pytest
 from client_runner import HUSK, ClientRunner, check_wire, era_of, thread_of
@@ -170,6 +172,30 @@ def test_sdk_wire_follows_the_schema(report):
     check_wire(sent, [json.dumps(answer).encode() + b"\n" for answer in answers])
     results = [answer["result"] for answer in answers if "result" in answer]
     assert results and all(("resultType" in result) == (report["revision"] == MODERN) for result in results)
+
+
+# --- the Python client, which sends nothing when it gives up a call
+
+
+@pytest.fixture(scope="module")
+def given_up(modules, python_client, tmp_path_factory):
+    runner = ClientRunner(tmp_path_factory.mktemp("python") / "home", modules)
+    script = pathlib.Path(__file__).parent / "python_client.py"
+    done = runner.run([sys.executable, script, HUSK], PYTHONPATH=str(python_client))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("how", ["timeout", "cancel"])
+def test_python_client_hears_of_the_run_that_it_gave_up(given_up, how):
+    """The next cell is answered while the old one runs: it names that run, and how to interrupt it."""
+    found = given_up[how]
+    assert {"timeout": "Timed out", "cancel": "cancelled"}[how] in found["error"]
+    old, queued = 1, found["next"]["fields"]
+    assert (queued["ending"], queued.get("queued"), queued.get("behind")) == ("running", True, old), found["next"]["text"]
+    assert f"queued behind run {old}" in found["next"]["text"] and f"{{run: {old}, interrupt: true}}" in found["next"]["text"]
+    assert f"Run {old} was interrupted" in found["interrupted"]["text"]
+    assert found["ended"]["fields"]["result"] == {"text/plain": "'after'"}
 
 
 # --- tasks
