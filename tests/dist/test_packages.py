@@ -302,7 +302,7 @@ def test_debian_library_is_found_by_pkg_config(root, tmp_path):
     assert run(tmp_path / "a", env=clean_env(tmp_path, LD_LIBRARY_PATH=folder.parent)) == f"{VERSION}\n"
 
 
-# --- what takes minutes
+# --- tests that take minutes
 
 
 if LONG:

@@ -13,7 +13,7 @@ from dependencies import INSTALL, PYPROJECT, create, left, session_of
 from harness import docker, wait_until
 
 
-# --- what is asked for is there
+# --- installed packages
 
 
 def test_pypi(begin):
@@ -108,7 +108,7 @@ def test_r_from_a_repository_with_an_archive(begin, make_index):
     assert bad.is_error and "there is no 'huskold' 1.5; the current one is 2.0" in bad.text
 
 
-# --- what is refused
+# --- rejected requests
 
 
 BAD = {

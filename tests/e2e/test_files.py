@@ -295,7 +295,7 @@ def test_husks_own_files_cannot_be_imported(start, tmp_path):
     assert sum("Husk's own" in n for n in file["notices"]) >= 4
 
 
-# --- between sessions, and what stays
+# --- files between sessions, and after their end
 
 
 def test_exports_can_be_imported_by_other_sessions_after_the_end(start):

@@ -26,7 +26,7 @@ def own(start):
     return start().session(language="node", network=False)
 
 
-# --- what a model is told
+# --- texts for models
 
 
 def test_the_tool_lists_node_and_its_aliases_work(node_server):

@@ -159,7 +159,7 @@ def test_a_package_can_reach_only_the_index(begin, make_index):
     assert not [path for path in index.asked if "secret" in path]
 
 
-# --- TLS, and what goes wrong
+# --- TLS and failures
 
 
 @pytest.fixture

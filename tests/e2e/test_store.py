@@ -61,7 +61,7 @@ def place(request, tmp_path):
     return Place(home, request.getfixturevalue("postgres") if request.param == "postgres" else None)
 
 
-# --- what is remembered
+# --- records
 
 
 def fill(place):
@@ -213,7 +213,7 @@ def test_copies_and_ends_seen_by_another_server_are_recorded(place, start):
     wait_until(lambda: ends()[:3] == expected and ends()[3][:2] == ("execute_code", "ok") and len(ends()) == 5)
 
 
-# --- what goes on without it
+# --- without the store
 
 
 def says_why(result):

@@ -259,7 +259,7 @@ static struct engine_bake *ops_remove_image(struct engine *e, const char *image,
 	return (struct engine_bake *)t;
 }
 
-/* --- questions --------------------------------------------------------------------------------------------------- */
+/* --- queries ----------------------------------------------------------------------------------------------------- */
 
 static void answer_containers(struct engine_task *t, struct engine_answer *a)
 {

@@ -139,7 +139,7 @@ def mutations(rng, count):
         yield line
 
 
-# --- what was asked, what was answered -------------------------------------------------------------------------------
+# --- requests and answers --------------------------------------------------------------------------------------------
 
 
 def id_key(message):

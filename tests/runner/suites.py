@@ -226,7 +226,7 @@ def files_of(suite, pattern="test_*.py"):
     return sorted((TESTS / suite).glob(pattern))
 
 
-# --- what needs an engine
+# --- suites that need an engine
 
 
 def engine_problem():

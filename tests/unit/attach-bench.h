@@ -12,9 +12,9 @@ extern struct fake *fake;
 extern struct conversation *conversation;
 extern struct attach_server *server;
 extern struct attach *attach;
-extern char *session; /* made by the conversation's own client */
+extern char *session; /* created by the conversation's own client */
 
-/* What one call gave. */
+/* The results of one call. */
 struct got {
 	bool done;
 	struct fail fail;
@@ -23,10 +23,10 @@ struct got {
 	size_t earlier, parts, displays, n;
 	enum cause cause;
 	char *text, *mime, *id, *detail;
-	struct buf live[2]; /* the first has a mark for each display */
+	struct buf live[2]; /* the first contains a mark for each display */
 };
 extern struct got got, other;
-extern struct fail lost; /* what clients were told of their connection's end */
+extern struct fail lost; /* the reason of their connection's end that clients got */
 
 /* For cmocka. */
 int attach_bench_begin(void **state);
@@ -38,7 +38,7 @@ struct attach *connect_client(void);
 void on_lost(void *ctx, const struct fail *f);
 /* Empties it, for the next call. */
 void forget(struct got *g);
-/* A session of the server's conversation: its id, which is the caller's. */
+/* Creates a session in the server's conversation and returns its id, which the caller owns. */
 char *create(void);
 /* For create requests, with a struct got. */
 void on_created(void *ctx, const struct create_result *result, const struct fail *f);
@@ -47,7 +47,7 @@ void do_nothing(struct fake_container *c, struct fake_call *call);
 
 /* For runs, likewise. */
 void on_ran(void *ctx, const struct run_result *result, const struct fail *f);
-/* A cell, whose end comes to g. */
+/* Runs a cell; its end is stored in g. */
 struct run_request a_run(struct got *g, const char *text);
 struct attach_call *run(struct attach *a, struct got *g, const char *text);
 /* How many there are, and one of them. */

@@ -1,4 +1,4 @@
-/* A web server in a process of its own, for what a test asks over HTTP. */
+/* A web server in another process, for tests that send HTTP requests. */
 #ifndef HUSK_TESTS_HTTP_SERVER_H
 #define HUSK_TESTS_HTTP_SERVER_H
 
@@ -11,7 +11,7 @@ struct http_server {
 	uint16_t port; /* of 127.0.0.1 */
 };
 
-/* answer() runs in the other process, once for each connection: it gets the head of the request and writes to fd. */
+/* answer() runs in the other process, once for each connection. It gets the head of the request and writes to fd. */
 void http_server_start(struct http_server *s, void (*answer)(const char *request, int fd));
 void http_server_stop(struct http_server *s);
 

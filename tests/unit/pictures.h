@@ -22,7 +22,7 @@
 	"N0dXZ3eHl6goOEhYaHiImKkpOUlZaXmJmaoqOkpaanqKmqsrO0tba3uLm6wsPExcbHyMnK0tPU1dbX2Nna4uPk5ebn6Onq8vP09fb3+Pn6/9oADAMBAAI"    \
 	"RAxEAPwBlFFFSaH//2Q=="
 
-/* A PNG of about so many bytes, as base64: a chunk that nobody shows is as long as it takes. The caller owns it. */
+/* A PNG of about this many bytes, as base64. A chunk that viewers ignore fills it up. The caller owns it. */
 static inline char *png_of_size(size_t bytes)
 {
 	struct buf png = { 0 }, text = { 0 };

@@ -33,7 +33,7 @@ static void become_user(void)
 	const struct passwd *user = server_user();
 	if (geteuid() == 0 && (!user || setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0))
 		_exit(126);
-	/* Whatever becomes of the test: the server does not outlive it. */
+	/* The server ends with the test, however that ends. */
 	prctl(PR_SET_PDEATHSIG, SIGQUIT);
 }
 
@@ -102,7 +102,7 @@ void postgres_restart(void)
 {
 	AUTO(strv_release) struct strv argv = { 0 };
 	strv_addf(&argv, "%s/postgres", bin);
-	/* -F: nothing here has to survive the machine. */
+	/* -F: no data here has to survive a crash of the machine. */
 	strv_add_all(&argv, "-D", data, "-k", dir, "-c", "listen_addresses=", "-F", NULL);
 	server = spawn(&argv);
 	uint64_t until = loop_now_ms() + READY_MS;
@@ -143,7 +143,7 @@ void postgres_kill(void)
 void postgres_signal_all(int signo)
 {
 	AUTO(freep) char *path = xasprintf("/proc/%d/task/%d/children", (int)server, (int)server);
-	/* The parent first: it would start others in their place. */
+	/* The parent first, because it would replace the others. */
 	kill(server, signo);
 	FILE *children = fopen(path, "re");
 	for (int pid; children && fscanf(children, "%d", &pid) == 1;) /* NOLINT */
@@ -159,7 +159,7 @@ static int remove_entry(const char *path, const struct stat *st UNUSED, int type
 
 void postgres_end(void)
 {
-	/* Shared memory of one that was killed is cleared away by the next. */
+	/* The next server removes the shared memory of a killed one. */
 	if (server < 0)
 		postgres_restart();
 	end_with(SIGQUIT);

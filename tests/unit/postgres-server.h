@@ -1,5 +1,5 @@
-/* A real Postgres of the test's own: Debian's binaries, a folder in /tmp, a unix socket there, no port. Without the binaries the
- * test fails and says what to install. */
+/* A real Postgres for one test: Debian's binaries, a folder in /tmp, a unix socket there, no port. Without the
+ * binaries the test fails and names what to install. */
 #ifndef HUSK_TESTS_POSTGRES_SERVER_H
 #define HUSK_TESTS_POSTGRES_SERVER_H
 
@@ -10,7 +10,7 @@ const char *postgres_start(void);
 /* Kills it at once, or lets it close, waits for its end, and removes its folder. */
 void postgres_end(void);
 
-/* For tests of what happens then: killed as by a power cut, started again, all its processes stopped or continued. */
+/* Faults: kill it like a power cut, start it again, stop or continue all its processes. */
 void postgres_kill(void);
 void postgres_restart(void);
 void postgres_signal_all(int signo);

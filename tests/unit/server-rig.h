@@ -1,4 +1,4 @@
-/* A server on pipes, over a manager that needs no engine, and what a test says to it and hears. */
+/* A server on pipes over a manager that needs no engine, with functions to send and receive messages. */
 #ifndef HUSK_TESTS_SERVER_RIG_H
 #define HUSK_TESTS_SERVER_RIG_H
 
@@ -37,7 +37,7 @@ struct rig {
 	int to, from;
 	struct line_splitter splitter;
 	struct timer *timer;
-	int ended; /* -1 while it runs; then whether it gave up on us */
+	int ended; /* -1 while it runs; then whether the server closed the connection */
 };
 
 UNUSED static void on_end(void *ctx, bool gave_up)
@@ -117,7 +117,7 @@ UNUSED static void send(struct rig *r, const char *line)
 	send_bytes(r, framed, strlen(framed));
 }
 
-/* The next message, or NULL if none comes in so many milliseconds. */
+/* The next message, or NULL if none comes within this many milliseconds. */
 UNUSED static json_t *receive(struct rig *r, uint64_t ms)
 {
 	const char *line;

@@ -24,7 +24,7 @@ int bench_end_postgres(void **state)
 
 /* --- a store ----------------------------------------------------------------------------------------------------- */
 
-/* Clears what earlier tests left in the one database that all share. */
+/* Removes rows that earlier tests left in the shared database. */
 static void empty_database(const char *url)
 {
 	PGconn *connection = PQconnectdb(url);

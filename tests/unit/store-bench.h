@@ -9,7 +9,7 @@ struct bench {
 	struct loop *loop;
 	struct config config;
 	struct store *store;
-	char *dir; /* a folder of its own: the state folder of the store is below */
+	char *dir; /* a new folder; the state folder of the store is below it */
 };
 
 /* Which database the benches from here on use: NULL = SQLite, else a DATABASE_URL whose database is emptied for each. */
@@ -20,11 +20,11 @@ int bench_start_postgres(void **state);
 int bench_end_postgres(void **state);
 
 void bench_init(struct bench *b);
-/* Waits for what the store still does; removes the folder. */
+/* Waits for pending work of the store, then removes the folder. */
 void bench_release(struct bench *b);
-/* Frees the store and makes another one, as a restarted server does. */
+/* Frees the store and opens another one, like a restarted server. */
 void bench_restart(struct bench *b);
-/* Statements on the database itself, behind the store's back. */
+/* Runs statements on the database directly, without the store. */
 void bench_sql(struct bench *b, const char *sql);
 
 /* The last answer; each call starts with an empty one. Strings are copies that live until the next call. */
@@ -48,7 +48,7 @@ void assert_fails(const struct answer *a, enum fail_kind kind, const char *words
 /* Each runs the loop until the answer is there. */
 void ask_identify(struct bench *b, struct answer *a);
 void ask_claim(struct bench *b, struct answer *a, const struct session_record *row, const struct claim_limits *limits);
-/* The same, in the place of a warm one. */
+/* The same, with the slot of a warm container. */
 void ask_claim_warm(struct bench *b, struct answer *a, const struct session_record *row, const char *warm,
 		    const struct claim_limits *limits);
 void ask_drop(struct bench *b, struct answer *a, const char *id, const char *owner);

@@ -1,4 +1,4 @@
-/* base/args: what models send, what they meant, and what they are told. */
+/* base/args: arguments that models send, how they are converted, and the error texts. */
 #include "tests/unit/unit.h"
 
 #include "base/alloc.h"

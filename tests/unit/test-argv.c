@@ -1,5 +1,5 @@
-/* manager/engine/docker/argv against tests/golden/argv: one argument a line. HUSK_UPDATE_GOLDEN=1 rewrites the files; read the
- * difference before it is committed, since these flags are the sandbox. */
+/* manager/engine/docker/argv against tests/golden/argv: one argument a line. HUSK_UPDATE_GOLDEN=1 rewrites the
+ * files. Read the difference before you commit it, since these flags isolate the session. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "manager/engine/docker/argv.h"
@@ -264,7 +264,7 @@ static void fence(void **state)
 }
 
 /* evidence: container-flags */
-/* What no golden file may ever lose, whatever else changes in it. */
+/* Options that every golden file must have, whatever else changes. */
 static void every_container_has_all_restrictions(void **state)
 {
 	static const char *const always[] = { "--rm",	      "--read-only", "--cap-drop",  "no-new-privileges:true",

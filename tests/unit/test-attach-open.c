@@ -1,4 +1,4 @@
-/* Where sessions are found: by the socket in the state folder, in a manager of one's own, nowhere. */
+/* Where sessions are found: by the socket in the state folder, in a new manager of this process, or nowhere. */
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -72,7 +72,7 @@ static void test_a_server_is_found_by_its_socket(void **state)
 	FAKE_UNTIL(fake, lost.kind);
 	assert_int_equal(count_sockets(NULL, 0), 0);
 
-	/* Its session is there still, and can be had. */
+	/* Its session still exists and can be opened. */
 	open_session(session, NULL);
 	assert_int_equal(got.fail.kind, FAIL_NONE);
 	assert_int_equal(opened_how(opened), ATTACH_ADOPTED);
@@ -97,7 +97,7 @@ static void on_one_of_two(void *ctx, struct opened *o, const struct fail *f)
 	*(struct opened **)ctx = o;
 }
 
-/* One takes it over; the other finds it there. */
+/* One client takes it over, the other finds it there. */
 static void test_two_clients_open_a_session_at_the_same_time(void **state)
 {
 	close_server();
@@ -116,7 +116,7 @@ static void test_two_clients_open_a_session_at_the_same_time(void **state)
 static void test_a_stale_socket_is_swept(void **state)
 {
 	AUTO(freep) char *left = NULL, *next = NULL;
-	/* As a server leaves it that was killed. */
+	/* The state that a killed server leaves. */
 	int fd = sockets_listen(&b.config, &left);
 	assert_true(fd >= 0);
 	close(fd);
@@ -171,7 +171,7 @@ static void test_a_server_that_is_full(void **state)
 		attach_free(others[i]);
 }
 
-/* What speaks another version is no server that lets nobody in. */
+/* A server with another version is not reported as one that accepts no clients. */
 static void test_a_server_of_another_version(void **state)
 {
 	AUTO(buf_release) struct buf hello = { 0 };
@@ -190,7 +190,7 @@ static void test_a_server_of_another_version(void **state)
 static void test_a_server_that_does_not_answer(void **state)
 {
 	AUTO(freep) char *path = NULL;
-	/* It listens, and its loop does not turn. */
+	/* It listens, but its loop is blocked. */
 	close_server();
 	b.config.attach = false;
 	open_server();
@@ -219,7 +219,7 @@ static void test_a_fresh_session(void **state)
 	assert_string_equal(opened_runtime(opened), "node");
 	run_in_opened();
 	assert_int_equal(fake_count(fake), 2);
-	/* It ends with whoever made it. */
+	/* The session ends with its creator. */
 	opened = opened_free(opened);
 	assert_int_equal(fake_count(fake), 1);
 }

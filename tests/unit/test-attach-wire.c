@@ -1,4 +1,4 @@
-/* What attached programs and servers send each other: frames, bounds, and structs that come out as they went in. */
+/* The messages between attached programs and servers: frames, bounds, and structs that survive encoding. */
 /* evidence: attach-bounds */
 #include "attach/codec.h"
 #include "attach/served.h"
@@ -88,7 +88,7 @@ static void an_invalid_message_ends_the_connection(void **state)
 	expect_breach();
 	feed(ATTACH_HELLO, 7, "{}");
 	expect_breach();
-	/* What only a server says, and what nobody does. */
+	/* Messages that only a server sends, and unknown ones. */
 	feed(ATTACH_HELLO, 0, "{}");
 	feed(ATTACH_ANSWER, 1, "{}");
 	expect_breach();
@@ -144,7 +144,7 @@ static void a_long_message_is_sent_in_pieces(void **state)
 	assert_int_equal(reader.held, 0);
 }
 
-/* --- what a server has no room for ---------------------------------------------------------------------------------- */
+/* --- full queues ---------------------------------------------------------------------------------------------------- */
 
 static struct buf written;
 static size_t room_left;
@@ -181,7 +181,7 @@ static json_t *long_text(size_t n)
 	return json_pack("{s:s}", "text", text);
 }
 
-/* The one answer that was written, read as a client does; the caller's. */
+/* The one answer that was written, read like a client reads it. The caller owns it. */
 static json_t *the_answer(size_t *ret_bytes)
 {
 	struct attach_reader from;
@@ -222,7 +222,7 @@ static void a_note_may_be_long_and_is_not_an_answer(void **state)
 	assert_null(none);
 	served_note(s, long_text(ATTACH_ANSWER_MAX));
 	assert_int_equal(written.len, 0);
-	/* The call goes on, and has its one answer. */
+	/* The call continues and gets its one answer. */
 	served_answer(s, json_object());
 	json_auto_t *answer = the_answer(&bytes);
 	assert_non_null(json_object_get(answer, "result"));
@@ -250,7 +250,7 @@ static void a_long_answer_fails_if_the_queue_is_full(void **state)
 	assert_string_equal(kind_of(refused), "busy");
 	assert_int_equal(bytes, 0);
 
-	/* A short one always comes. */
+	/* A short answer always fits. */
 	room_left = 0;
 	served_answer(a_call(&host), json_object());
 	json_auto_t *brief = the_answer(&bytes);

@@ -1,4 +1,4 @@
-/* Attaching, over the fake engine, both ends on one loop: calls, and whose they are. */
+/* Attaching over the fake engine, both ends on one loop: calls, and which client they belong to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include "tests/unit/attach-bench.h"
 #include "tests/unit/unit.h"
 
-/* As many as a server lets in. */
+/* The number of clients that a server accepts. */
 #define PEERS 32
 
 /* --- calls --------------------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void show_much(struct fake_container *c, struct fake_call *call)
 	fake_call_end(c, call, "ok");
 }
 
-/* By a worker, off the loop. */
+/* A worker does this, not the loop. */
 static void test_a_large_result_is_whole(void **state)
 {
 	fake_on_call = show_much;
@@ -94,7 +94,7 @@ static void test_a_large_result_is_whole(void **state)
 	assert_int_equal(got.fail.kind, FAIL_NONE);
 	assert_int_equal(got.ending, ENDING_OK);
 	assert_int_equal(strlen(got.mime), strlen("image/png ") + LARGE);
-	/* The client goes while its answer is made, and the server goes on. */
+	/* The client disconnects while its answer is made, and the server keeps running. */
 	forget(&got);
 	struct attach_call *call = run(attach, &got, "plot()");
 	FAKE_UNTIL(fake, work_is_running());
@@ -144,7 +144,7 @@ static void show_much_and_more(struct fake_container *c, struct fake_call *call)
 }
 
 /* evidence: loop-work */
-/* A worker encodes the large ones, and what comes after one waits for it. */
+/* A worker encodes the large displays, and later ones wait for it. */
 static void test_large_displays_keep_their_place(void **state)
 {
 	struct run_request request = a_run(&got, "show()");
@@ -168,7 +168,7 @@ static void write_much(struct fake_container *c, struct fake_call *call)
 	fake_call_end(c, call, "ok");
 }
 
-/* Worker jobs that go on until something comes through their pipe. */
+/* Worker jobs that run until a byte arrives in their pipe. */
 static atomic_int waiting;
 
 static void wait_for_byte(void *ctx)
@@ -189,8 +189,8 @@ static void hold_rendering(int *from, const char *name)
 			   .fn = wait_for_byte, .on_done = on_waited, .ctx = from, .render = true, .session = name });
 }
 
-/* The first job holds back the one that prepares the end of the run, the second one the job that cleans what is shown: until then there is
- * no answer, while another session has its own. */
+/* The first job blocks the one that prepares the end of the run, the second blocks the one that cleans the text.
+ * Until then there is no answer, while another session gets its own. */
 /* evidence: loop-work */
 static void test_a_long_tail_is_cleaned_off_the_loop(void **state)
 {
@@ -299,7 +299,7 @@ static void test_too_many_requests_are_rejected(void **state)
 static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 {
 	fake_on_call = do_nothing;
-	/* The agent leaves one behind. */
+	/* The agent leaves a run behind. */
 	struct run_request request = a_run(&got, "slow()");
 	request.has_wait = true;
 	assert_non_null(manager_run(conversation, &request, &got.fail));
@@ -307,7 +307,7 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 	assert_int_equal(got.ending, ENDING_RUNNING);
 	fake_call_end(fake_only(fake), call_number(1), "ok");
 
-	/* A client's result does not tell of it, and the client leaves one too. */
+	/* A client's result does not report it. The client leaves a run too. */
 	request = a_run(&other, "guest()");
 	request.has_wait = true;
 	assert_non_null(attach_run(attach, &request, &other.fail));
@@ -317,7 +317,7 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 	assert_int_equal(other.earlier, 0);
 	fake_call_end(fake_only(fake), call_number(2), "ok");
 
-	/* The agent is told of its own, and can have no other. */
+	/* The agent gets the report of its own run, and cannot join another one. */
 	assert_non_null(run_as_agent(&got, "1"));
 	fake_call_end(fake_only(fake), call_number(3), "ok");
 	FAKE_UNTIL(fake, got.done);
@@ -326,7 +326,7 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 	assert_null(manager_run(conversation, &request, &got.fail));
 	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_FOREIGN);
 
-	/* Nor can another client. */
+	/* Another client cannot join it either. */
 	struct attach *second = connect_client();
 	request = a_wait(&got, 2);
 	assert_non_null(attach_run(second, &request, &got.fail));
@@ -340,7 +340,7 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 	assert_int_equal(other.ending, ENDING_OK);
 }
 
-/* Whoever it is that uses the session can free its interpreter; the end is told to whoever has begun the run. */
+/* Every user of the session can interrupt its interpreter. The end is reported to the client that began the run. */
 static void test_another_clients_run_can_be_interrupted(void **state)
 {
 	fake_on_call = do_nothing;
@@ -356,7 +356,7 @@ static void test_another_clients_run_can_be_interrupted(void **state)
 	assert_non_null(strstr(got.detail, "was interrupted; its output goes to that client"));
 	assert_int_equal(other.ending, ENDING_INTERRUPTED);
 
-	/* And the other way round. */
+	/* The same in the other direction. */
 	assert_non_null(run_as_agent(&got, "agent()"));
 	call_number(2);
 	request = a_wait(&other, 2);
@@ -440,7 +440,7 @@ static void on_answer(void *ctx, const struct query_answer *a, const struct fail
 		g->text = xasprintf("%s %zu %zu %d", a->matches[0], a->start, a->end, a->more);
 }
 
-/* The played PID 1 answers with the code itself. */
+/* The fake PID 1 answers with the code itself. */
 static void test_queries(void **state)
 {
 	static const char code[] = "{\"status\":\"ok\",\"matches\":[\"äb\"],\"start\":1,\"end\":3,\"more\":true}";
@@ -451,7 +451,7 @@ static void test_queries(void **state)
 	assert_non_null(attach_query(attach, &request, &got.fail));
 	FAKE_UNTIL(fake, got.done);
 	assert_string_equal(got.text, "äb 1 3 1");
-	/* Nothing comes, and the connection breaks. */
+	/* No answer comes, and the connection breaks. */
 	forget(&got);
 	request.len = 0;
 	assert_non_null(attach_query(attach, &request, &got.fail));
@@ -511,7 +511,7 @@ static void test_a_server_that_ends_answers_everything(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SERVER);
 }
 
-/* Bytes from somebody who does not speak the protocol; the server closes. */
+/* The server closes a connection with bytes that are not of the protocol. */
 static void send_and_expect_the_end(const void *data, size_t n)
 {
 	int pair[2];
@@ -533,14 +533,14 @@ static void test_a_client_that_violates_the_protocol_is_disconnected(void **stat
 	json_auto_t *call = json_pack("{s:s}", "op", "list");
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 1, call);
 	send_and_expect_the_end(frames.data, frames.len);
-	/* A number that does not rise. */
+	/* A number that does not increase. */
 	json_auto_t *hello = json_pack("{s:i}", "version", 1);
 	buf_reset(&frames);
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 2, call);
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 2, call);
 	send_and_expect_the_end(frames.data, frames.len);
-	/* The others do not notice. */
+	/* Other clients are not affected. */
 	assert_non_null(run(attach, &got, "1"));
 	FAKE_UNTIL(fake, got.done);
 	assert_int_equal(got.ending, ENDING_OK);
@@ -568,7 +568,7 @@ static void test_silent_and_excess_clients_are_disconnected(void **state)
 	FAKE_UNTIL(fake, (n = recv(silent[PEERS], text, sizeof(text) - 1, MSG_DONTWAIT)) > 0);
 	assert_non_null(strstr(text + FRAME_HEADER_SIZE, "\"busy\""));
 	FAKE_UNTIL(fake, is_closed(silent[PEERS]));
-	/* Whoever says no hello makes room again. */
+	/* A client that sends no hello is disconnected and frees its place. */
 	assert_false(is_closed(silent[0]));
 	loop_skip(b.loop, 6000);
 	FAKE_UNTIL(fake, is_closed(silent[0]) && is_closed(silent[PEERS - 1]));
@@ -580,7 +580,7 @@ static void test_silent_and_excess_clients_are_disconnected(void **state)
 }
 
 /* evidence: attach-bounds */
-/* What one asks for and does not read is bounded, and the others do not wait for it. */
+/* Answers that a client does not read are bounded, and other clients do not wait for them. */
 static void test_a_client_that_does_not_read_is_disconnected(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
@@ -591,7 +591,7 @@ static void test_a_client_that_does_not_read_is_disconnected(void **state)
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
 	for (uint32_t number = 1; number <= 60000; number++)
 		attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, number, list);
-	/* Until nothing more is read from it. */
+	/* Until the server stops reading from it. */
 	size_t sent = 0;
 	for (int stuck = 0; stuck < 20; stuck++) {
 		ssize_t n = write(pair[1], frames.data + sent, frames.len - sent);

@@ -1,4 +1,5 @@
-/* kernels/commands/bash: with which variables a shell may wait for its command. How it does is shown in tests/pid1/test_spare.py. */
+/* kernels/commands/bash: with which variables a spare shell may wait for its command. tests/pid1/test_spare.py
+ * shows how it does. */
 #include "kernels/commands/bash.h"
 
 #include "tests/unit/unit.h"

@@ -117,7 +117,7 @@ static void other_languages_run_each_line(void **state)
 	IS_WHOLE(LINES, "a = (");
 }
 
-/* The cells of a text, as a pipe has it. */
+/* The cells of a text from a pipe. */
 static void cut(enum syntax syntax, const char *text, const char *want)
 {
 	struct block b = { .syntax = syntax };

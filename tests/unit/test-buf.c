@@ -1,4 +1,4 @@
-/* base/buf: growth, the hard maximum, and what is left behind when it is hit. */
+/* base/buf: growth, the hard maximum, and the state after it is reached. */
 #include <errno.h>
 
 #include "base/alloc.h"

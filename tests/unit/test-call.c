@@ -1,4 +1,4 @@
-/* mcp/call: one answer, silence after a cancel, progress that rises and is never glued to the answer. */
+/* mcp/call: one answer, silence after a cancel, and progress that rises and is separate from the answer. */
 #include <time.h>
 
 #include "tests/unit/unit.h"
@@ -107,7 +107,7 @@ static void an_answer_is_made_once_by_a_worker(void **state)
 	assert_int_equal(w.closed, 1);
 	assert_int_equal(m.released, 1);
 	finish(&w);
-	/* Cancelled meanwhile, it says nothing. */
+	/* If it is cancelled meanwhile, there is no answer. */
 	struct call *c = start(&w, "2025-11-25");
 	call_reply_later(c, loop, &work);
 	call_cancel(c);
@@ -141,7 +141,8 @@ static json_t *make_large(void *ctx)
 }
 
 /* evidence: loop-work */
-/* The loop copies the text, which takes a fraction of the time that printing it takes. A large answer has what small ones have. */
+/* The loop only copies the text, which takes a fraction of the time that printing takes. A large answer has the
+ * same fields as a small one. */
 static void a_large_answer_is_printed_by_a_worker(void **state)
 {
 	struct wire w;

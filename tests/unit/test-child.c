@@ -123,7 +123,7 @@ static void output_beyond_the_limit_is_read_and_dropped(void **state)
 {
 	struct run r = { 0 };
 	run(&r, "head -c 500000 /dev/zero | tr '\\0' x", &(struct child_spec){ .out_max = 1000 });
-	assert_int_equal(r.exit_status, 0); /* it was not killed by a full pipe */
+	assert_int_equal(r.exit_status, 0); /* a full pipe did not kill it */
 	assert_int_equal(r.out_len, 1000);
 	assert_true(r.truncated);
 	run_release(&r);
@@ -144,7 +144,7 @@ static void a_deadline_kills_the_whole_group(void **state)
 	run(&r, "echo before; sleep 30 & sleep 30; echo never", &(struct child_spec){ .deadline_ms = 150 });
 	assert_true(r.timed_out);
 	assert_int_equal(r.signal, SIGKILL);
-	assert_string_equal(r.out, "before\n"); /* what came until then is kept */
+	assert_string_equal(r.out, "before\n"); /* output so far is kept */
 	assert_true(r.took < 5000);		/* the background sleep did not hold the pipe */
 	run_release(&r);
 }
@@ -285,7 +285,7 @@ static void stop_when_there(void *ctx)
 		loop_stop(a->loop, 1);
 }
 
-/* Forgotten children write nowhere, hold nothing of ours and are not killed with the loop. */
+/* Forgotten children have no output, keep no descriptor of ours and are not killed with the loop. */
 static void forgotten_children_keep_running(void **state)
 {
 	char dir[] = "/tmp/husk-test-child-XXXXXX";

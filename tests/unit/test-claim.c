@@ -1,4 +1,4 @@
-/* kernels/control/claim: what counts as a claim and what does not. */
+/* kernels/control/claim: which messages are valid claims. */
 #include "kernels/control/claim.h"
 
 #include <errno.h>

@@ -183,7 +183,7 @@ static void test_everything_is_in_order(void **state)
 
 static void test_order_survives_a_cut(void **state)
 {
-	/* Places stand for the last of what came live: here the display and the piece of stderr. */
+	/* Places represent the last parts that came live: here the display and the piece of stderr. */
 	check_order(
 		(const struct step[]){ { FRAME_OUT, "head" },
 				       SHOW("before"),
@@ -197,11 +197,11 @@ static void test_order_survives_a_cut(void **state)
 				       { FRAME_END, "{\"ending\":\"ok\",\"stdout_bytes\":1006,\"stderr_bytes\":5}" },
 				       { 0 } },
 		"out'head' display0 gap1000 out'x' display1 out'y' err'alsoz'");
-	/* More places than there is something to put in. */
+	/* More places than parts. */
 	check_order(
 		(const struct step[]){ { FRAME_OUT_TAIL, "" }, { FRAME_OUT_TAIL, "" }, { FRAME_OUT_TAIL, "y" }, { 0 } },
 		"out'y'");
-	/* As PID 1 of version 1 sends it. */
+	/* In the form that PID 1 of version 1 sends. */
 	check_order(
 		(const struct step[]){
 			{ FRAME_OUT, "h" }, SHOW("1"), { FRAME_OUT_TAIL, "t" }, { FRAME_ERR_TAIL, "e" }, { 0 } },
@@ -220,7 +220,7 @@ static void test_a_rewritten_line_moves_to_the_end(void **state)
 }
 
 /* evidence: loop-work */
-/* 114 KB took 1.26 GB when each piece copied the line before it. */
+/* When each piece copied the line before it, 114 KB took 1.26 GB. */
 static void test_rewriting_a_line_often_copies_little(void **state)
 {
 	static const char *const openings[] = { "\rx", "\bx", "\rx\n\rlonger than before" };
@@ -293,7 +293,7 @@ static void test_an_unknown_ending_is_not_success(void **state)
 	assert_int_not_equal(r.ending, ENDING_OK);
 }
 
-/* What is too long to be parsed comes through all the same, wherever it is. */
+/* Strings that are too long to be parsed are still passed on, wherever they are. */
 static void test_long_strings_are_whole(void **state)
 {
 	enum { LONG = 5000 };
@@ -328,7 +328,7 @@ static void test_long_strings_are_whole(void **state)
 }
 
 /* evidence: loop-work */
-/* Objects and lists in a bundle are passed on as they came, and what is not JSON is refused. */
+/* Objects and lists in a bundle are passed on unchanged. Invalid JSON is rejected. */
 static void test_trees_are_passed_on(void **state)
 {
 	AUTO(collect_freep) struct collect *c = collect_new(&config);
@@ -351,7 +351,8 @@ static void test_trees_are_passed_on(void **state)
 	assert_string_equal(r.displays[0].parts[1].data, "x");
 }
 
-/* A parser could not be ended, and would take 110 MB: a million members, in each place where a session can have them. */
+/* A parser could not be stopped, and would take 110 MB: a million members, in each place where a session can have
+ * them. */
 static void test_objects_of_many_members_are_not_parsed(void **state)
 {
 	AUTO(buf_release) struct buf many = { 0 };

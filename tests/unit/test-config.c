@@ -7,7 +7,7 @@
 
 static char scratch[] = "/tmp/husk-test-config-XXXXXX";
 
-/* An environment with nothing in it but our own empty places. */
+/* An environment that has only our own empty folders. */
 static int fresh(void **state)
 {
 	clearenv();
@@ -175,7 +175,7 @@ static void a_named_file_must_exist(void **state)
 	assert_int_equal(f.kind, FAIL_INVALID);
 	assert_non_null(strstr(f.message, missing));
 	fail_release(&f);
-	assert_int_equal(config_load(&c, scratch, &f), -1); /* a folder is no file */
+	assert_int_equal(config_load(&c, scratch, &f), -1); /* a folder is not a file */
 	fail_release(&f);
 }
 

@@ -1,4 +1,5 @@
-/* kernels/system/creds: who is at the other end of a socket, also where the system answers with whoever asks. */
+/* kernels/system/creds: the process at the other end of a socket, also on systems that report the asking process
+ * itself. */
 /* evidence: control-gvisor */
 #include "kernels/system/creds.h"
 
@@ -12,7 +13,7 @@ static void make_pair(int ends[2])
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 }
 
-/* A pair has one maker, so its ends show their own process: what gVisor does with every socket. */
+/* A pair has one creator, so both ends report their own process. gVisor does so for every socket. */
 static void our_own_pid_as_the_peer_is_unsupported(void **state)
 {
 	struct ucred peer;
@@ -43,7 +44,7 @@ static void a_credentials_message_shows_its_sender(void **state)
 	assert_int_equal(peer.pid, child);
 	assert_int_equal(peer.uid, getuid());
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	/* Nothing more than the message is taken. */
+	/* Only the message is read. */
 	assert_int_equal(send(ends[1], "frame", 5, 0), 5);
 	assert_int_equal(creds_receive(ends[0], &peer), 0);
 	char rest[8];
@@ -80,7 +81,7 @@ static void send_with_descriptor(int to, int fd)
 	assert_int_equal(sendmsg(to, &message, 0), 1);
 }
 
-/* Whoever sends descriptors along fills no table with them. */
+/* Descriptors that come with a message do not fill the table. */
 static void descriptors_are_not_kept(void **state)
 {
 	struct ucred peer;

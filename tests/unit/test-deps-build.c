@@ -13,7 +13,7 @@ static struct fake *fake;
 static struct engine *engine;
 static struct deps *deps;
 
-/* What one caller heard. */
+/* The results of one caller. */
 struct caller {
 	struct deps_wait *wait;
 	size_t done;
@@ -245,7 +245,7 @@ static void an_engine_that_fails_at_the_end_leaves_nothing(void **state)
 	get(&one, "six", "");
 	assert_int_equal(cause_of(&one.fail), CAUSE_ENGINE_REFUSED);
 	assert_nothing_is_left(&one);
-	get(&one, "six", ""); /* and the next one tries anew */
+	get(&one, "six", ""); /* and the next one tries again */
 	assert_false(one.fail.kind);
 }
 
@@ -321,7 +321,7 @@ static void the_least_recently_used_sets_are_removed(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		get(&one, names[i], "");
 		images[i] = take_ptr(one.image);
-		loop_skip(b.loop, 1000); /* they are told apart by the time of their use */
+		loop_skip(b.loop, 1000); /* their times of use must differ */
 	}
 	FAKE_UNTIL(fake, !fake_image_is_there(fake, images[0]));
 	assert_true(fake_image_is_there(fake, images[1]) && fake_image_is_there(fake, images[2]));
@@ -331,7 +331,7 @@ static void the_least_recently_used_sets_are_removed(void **state)
 }
 
 /* evidence: rows-images */
-/* Whoever can write the database must not be able to choose which image is removed. */
+/* Write access to the database must not decide which image is removed. */
 static void a_row_does_not_choose_the_image_that_is_removed(void **state)
 {
 	b.config.dependency_cache_size = 1500;

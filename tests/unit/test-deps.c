@@ -1,4 +1,4 @@
-/* manager/deps/set: what may be asked for, how a set is named, how logins are hidden, how room is made. */
+/* manager/deps/set: which packages can be requested, the name of a set, hiding of logins, and removal of old sets. */
 #include "base/alloc.h"
 #include "manager/deps/set.h"
 #include "manager/deps/versions.h"
@@ -247,7 +247,7 @@ static void labels_survive_encoding(void **state)
 }
 
 /* evidence: installer-report */
-/* A package's build step can write what it likes where the installer reports. */
+/* A package's build step can write any text in the place of the installer's report. */
 static void a_report_shows_names_and_versions_and_nothing_else(void **state)
 {
 	static const struct {
@@ -281,7 +281,7 @@ static void a_report_shows_names_and_versions_and_nothing_else(void **state)
 	}
 }
 
-/* Versions of n packages that were not asked for, beside one that was; blanks make it as long as `length`. */
+/* Versions of n packages that were not requested, beside one that was. Blanks make the text as long as `length`. */
 static char *read_large_report(size_t n, size_t length)
 {
 	uint64_t size = 0;

@@ -1,4 +1,4 @@
-/* line/peer and line/folder: who may dial a session's socket, and where it is. */
+/* line/peer and line/folder: which process may dial a session's socket, and where the socket is. */
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -89,7 +89,7 @@ static void a_socket_path_may_be_long(void **state)
 	struct stat st;
 	assert_int_equal(stat(parent, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	/* The path that a container could read. */
+	/* The path that a container can read. */
 	AUTO(freep) char *real = realpath(path, NULL);
 	assert_non_null(real);
 	assert_null(strstr(real, LONG));
@@ -97,7 +97,7 @@ static void a_socket_path_may_be_long(void **state)
 	assert_int_equal(mode_of(name), 0666);
 	assert_int_equal(dial(path), 0);
 
-	/* The next server's takes its place, and the first one leaves it alone. */
+	/* The next server's socket replaces it, and the first server leaves that one alone. */
 	AUTO(closep) int b = folder_listen(path, &second);
 	folder_hide(path, first);
 	assert_int_equal(dial(path), 0);
@@ -119,7 +119,7 @@ static void a_socket_path_may_be_long(void **state)
 	assert_int_equal(folder_make(path), 0);
 	assert_int_equal(lstat(parent, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
-	/* A machine that has started anew. */
+	/* The machine was restarted. */
 	AUTO(freep) char *gone = realpath(parent, NULL);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rmdir(gone), 0);

@@ -260,14 +260,14 @@ static void written_bytes_that_are_not_found_are_hidden(void **state)
 	/* A part of it is not. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 100, .free = 700, .written = 300 }),
 			 200);
-	/* Somebody else fills the disk. */
+	/* Another program fills the disk. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 0, .free = 100, .written = 0 }), 0);
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 300, .free = 100, .written = 300 }), 0);
 	/* Written over and over, and removed: the disk has not lost it. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 0, .free = 1000, .written = 900 }), 0);
-	/* Who hides what it writes is not believed. */
+	/* If written bytes are hidden, all lost space counts. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .free = 400, .secretive = true }), 600);
-	/* What comes back is no longer hidden. */
+	/* Space that is free again is no longer hidden. */
 	assert_int_equal(disk_hidden(500, &before, &(struct disk_round){ .used = 0, .free = 1200, .written = 0 }), 300);
 	assert_int_equal(disk_hidden(100, &before, &(struct disk_round){ .used = 0, .free = 1200, .written = 0 }), 0);
 }

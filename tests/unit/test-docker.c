@@ -1,4 +1,4 @@
-/* manager/engine/docker with a client that is a shell script: what it is asked, and what becomes of its answers. */
+/* manager/engine/docker with a shell script as client: its arguments, and its answers. */
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ static char *path_of(const char *name)
 	return xasprintf("%s/%s", b.dir, name);
 }
 
-/* The script's folder is $d; what it is called with is one line of the log. */
+/* The script's folder is $d; the log has a line with the arguments of each call. */
 static void start(const char *body)
 {
 	AUTO(freep) char *program = path_of("docker");
@@ -209,7 +209,7 @@ static void an_older_network_stays_while_it_is_in_use(void **state)
 	assert_true(engine_capabilities(b.engine).outside_fence);
 }
 
-/* A bridge of that name may be somebody else's. */
+/* A bridge of that name may belong to another program. */
 static void a_network_that_cannot_be_made_says_why(void **state)
 {
 	start("case \"$1 $2\" in\n"
@@ -307,7 +307,7 @@ static void on_feed_closed(void *ctx UNUSED)
 	loop_stop(b.loop, 0);
 }
 
-/* A client whose engine is at $d/socket, where `answer` is said to whoever asks. The client's own feed has another event. */
+/* A client whose engine at $d/socket answers with `answer`. The client's own feed has another event. */
 static void watch_engine(const char *answer)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -386,7 +386,7 @@ static void a_missing_image_is_reported(void **state)
 	assert_true(logged("rm --force --volumes husk-c"));
 }
 
-/* As an engine does that does not see this machine's files. */
+/* Like an engine that does not see this machine's files. */
 static void a_refused_mount_is_left_out_and_remembered(void **state)
 {
 	start("case \"$*\" in\n"
@@ -428,7 +428,7 @@ static unsigned count_logged(const char *words)
 #define SIZE "type=volume,target=/home,volume-opt=size=5242880"
 #define ON_XFS "36 28 8:2 / /var/lib/docker rw,relatime shared:1 - xfs /dev/sdb1 rw,attr2,inode64,prjquota\n"
 
-/* Two sessions on a machine with these mounts; the engine answers a run with these words in this way, NULL = it runs it. */
+/* Two sessions on a machine with these mounts. The engine refuses a run with these words; NULL = it runs it. */
 static void create_two(const char *mounts, const char *words, const char *refusal)
 {
 	AUTO(freep) char *path = path_of("mounts");
@@ -579,7 +579,7 @@ static void a_lost_network_does_not_count_as_a_refusal(void **state)
 static struct engine_task *under_way;
 static struct timer *looking;
 
-/* A FIFO can be opened like this once somebody waits at its other end, and who waits there goes on when it is closed. */
+/* The FIFO can be opened once a process waits at its other end, which continues when it is closed. */
 static void cancel_when_it_waits(void *ctx)
 {
 	AUTO(closep) int fd = open(ctx, O_WRONLY | O_NONBLOCK | O_CLOEXEC);

@@ -1,5 +1,5 @@
-/* manager/engine/info and the verdicts of manager/doctor, on answers of docker. tests/golden/info: v1 and unreachable were
- * recorded (docker 28 client, 20.10 engine); v2 and rootless are v1 with what other engines answer in those fields. */
+/* manager/engine/info and the verdicts of manager/doctor. In tests/golden/info, v1 and unreachable were recorded
+ * (docker 28 client, 20.10 engine). v2 and rootless are v1 with the values of other engines. */
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -180,7 +180,7 @@ static void test_info_garbage(void **state) /* evidence: input-bounds */
 	assert_int_equal(info_read(&answer, buf_str(&text), text.len, &f), -1);
 }
 
-/* Every cut of a good answer is read or refused, never more than that. */
+/* Every truncated answer is either read or rejected. */
 static void test_info_cut_anywhere(void **state)
 {
 	AUTO(buf_release) struct buf text = { 0 };
@@ -492,7 +492,7 @@ static void test_queries_are_argument_vectors(void **state)
 		info_argv(&argv, "docker", (enum engine_query_kind)q, "--rm");
 		assert_string_equal(argv.v[0], "docker");
 		assert_non_null(info_doing((enum engine_query_kind)q));
-		/* A subject is never taken for an option. */
+		/* A subject never becomes an option. */
 		if (streq(argv.v[argv.n - 1], "--rm"))
 			assert_string_equal(argv.v[argv.n - 2], "--");
 	}
@@ -577,7 +577,7 @@ static void test_folders(void **state)
 	chmod(folder, 0777);
 	folder_is(folder, CHECK_FAIL, "every user");
 	chmod(folder, 0700);
-	/* access() lets root through. */
+	/* access() always succeeds for root. */
 	folder_is("/proc/husk", geteuid() ? CHECK_WARN : CHECK_OK, "/proc/husk");
 }
 

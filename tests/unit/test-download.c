@@ -1,5 +1,5 @@
-/* manager/files/download and the descriptors of a line: an export whose file PID 1 passes on, and what becomes of descriptors that
- * come at the wrong time, or are none of a file. */
+/* manager/files/download and the descriptors of a line: an export whose file PID 1 passes as a descriptor, and
+ * descriptors that come at the wrong time or are not of a file. */
 #include "manager/files/download.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ static int tear_down(void **state)
 	closep(&b.descriptor);
 	loop_drain(b.loop, 10000);
 	assert_false(work_is_running());
-	/* Nothing is left of what was not kept. */
+	/* Nothing is left of an export that was not kept. */
 	AUTO(freep) char *incoming = xasprintf("%s/exports/incoming", folder);
 	assert_true(rmdir(incoming) == 0 || errno == ENOENT);
 	transfers_lost(&b.d, &(struct fail){ .kind = FAIL_DIED }, /* gone= */ true);
@@ -170,7 +170,7 @@ static void a_file_that_shrank_is_reported(void **state)
 	assert_int_equal(b.notices.n, 1);
 }
 
-/* The system drops what there is no number for: no reason to give up on the session. */
+/* The system drops descriptors beyond the process's limit. The session is kept. */
 static void a_frame_without_its_descriptor_fails_the_export(void **state)
 {
 	feed_entry(SIZE);
@@ -198,7 +198,7 @@ static void a_descriptor_of_no_regular_file_fails_the_export(void **state)
 	loop_run(b.loop);
 	assert_true(b.done);
 	assert_int_equal(b.fail.kind, FAIL_INTERNAL);
-	/* It was closed, off the loop. */
+	/* A worker closed it. */
 	loop_skip(b.loop, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(write(ends[1], "x", 1), -1);
@@ -332,11 +332,11 @@ static struct line *open_line(struct fake *fake)
 	return l;
 }
 
-/* The writing end went along: once nobody holds it, the reading end is at its end. */
+/* The writing end was sent too: once no process holds it, the reading end is at EOF. */
 static bool is_closed(int reader)
 {
 	char byte;
-	loop_skip(b.loop, 0); /* off the loop */
+	loop_skip(b.loop, 0); /* by a worker */
 	return read(reader, &byte, 1) == 0;
 }
 
@@ -355,7 +355,7 @@ static void an_unexpected_descriptor_is_closed(void **state)
 	struct line *l = open_line(&fake);
 	AUTO(closep) int reader = give(&fake);
 	assert_false(is_closed(reader));
-	say(&fake, FRAME_FILE, ""); /* of no call that there is */
+	say(&fake, FRAME_FILE, ""); /* of an unknown request */
 	assert_true(is_closed(reader));
 	assert_int_equal(fake.broken, 0);
 	AUTO(closep) int last = give(&fake);
@@ -364,7 +364,7 @@ static void an_unexpected_descriptor_is_closed(void **state)
 }
 
 /* evidence: descriptors */
-/* The end of a frame may come together with the next descriptor; with more than that somebody plays games. */
+/* The end of a frame may come together with the next descriptor. More than that breaks the protocol. */
 static void three_descriptors_break_the_protocol(void **state)
 {
 	struct fake fake;

@@ -1,4 +1,4 @@
-/* The fake engine keeps the contract of engine.h: what the tests on it show holds for an engine. */
+/* The fake engine keeps the contract of engine.h, so tests on it are valid for a real engine. */
 #include "base/alloc.h"
 #include "manager/line/wire.h"
 #include "manager/model/runtime.h"
@@ -11,7 +11,7 @@ struct bench {
 	struct engine *engine;
 	struct engine_stream *stream;
 	struct engine_watch *watch;
-	size_t done; /* how many calls have ended */
+	size_t done; /* number of calls that have ended */
 	struct fail fail;
 	struct wire wire;
 	struct buf text;   /* events: "die 137 husk-a\n" */
@@ -341,7 +341,7 @@ static void a_script_may_do_anything(void **state)
 	assert_int_equal(fake_count(b.fake), 0);
 }
 
-/* --- a real one -------------------------------------------------------------------------------------------------- */
+/* --- a real PID 1 ------------------------------------------------------------------------------------------------ */
 
 static void a_real_pid_1_runs_a_cell(void **state)
 {
@@ -370,7 +370,7 @@ static void a_real_pid_1_stops_on_request(void **state)
 	AUTO(buf_release) struct buf stop = { 0 };
 	wire_put(&stop, FRAME_STOP, 0, NULL, 0);
 	b.engine->ops->stream_write(b.stream, stop.data, stop.len);
-	FAKE_UNTIL(b.fake, b.closed); /* for whichever reason: the engine may not know yet */
+	FAKE_UNTIL(b.fake, b.closed); /* with any cause: the engine may not know yet */
 	FAKE_UNTIL(b.fake, strstr(buf_str(&b.text), "die 0 husk-a\ndestroy 0 husk-a\n"));
 }
 

@@ -1,5 +1,5 @@
-/* kernels/fence: openings as text, and the table in a network namespace of the test's own: what was set is found unchanged, and
- * whatever is changed is noticed. */
+/* kernels/fence: openings as text, and the table in a network namespace of the test. Rules that were set are found
+ * unchanged, and every change is noticed. */
 /* evidence: network-fence */
 #include <errno.h>
 #include <linux/netfilter/nf_tables.h>
@@ -53,7 +53,7 @@ static void ask_for(struct openings *list, const char *owner, const char *text)
 	assert_int_equal(openings_add(list, &o), 0);
 }
 
-/* However many servers come and go with the same settings, each place is open once. */
+/* Servers with the same settings share each opening, however many come and go. */
 static void an_opening_is_listed_once(void **state)
 {
 	static struct openings fence, next;
@@ -80,14 +80,14 @@ static void an_opening_lasts_while_a_server_needs_it(void **state)
 	ask_for(&second, "second", "10.1.2.3/32,443");
 	ask_for(&second, "second", "10.1.2.4/32,443");
 	assert_int_equal(openings_merge(&fence, &none, &first, 100, 240), 0);
-	/* Nothing changes while it holds for long enough. */
+	/* Nothing changes while the opening lasts long enough. */
 	assert_int_equal(openings_merge(&next, &fence, &first, 160, 240), 0);
 	assert_int_equal(next.v[0].until, 340);
 	assert_int_equal(openings_merge(&next, &fence, &second, 161, 240), 0);
 	assert_int_equal(next.n, 2);
 	assert_int_equal(next.v[0].until, 401);
 	assert_string_equal(next.v[0].owner, "second");
-	/* The first one no longer asks: the second one's stays. */
+	/* The first server no longer needs it; the second one's opening stays. */
 	fence = next;
 	assert_int_equal(openings_merge(&next, &fence, &none, 400, 240), 0);
 	assert_int_equal(next.n, 2);
@@ -190,7 +190,7 @@ static void rules_are_found_after_they_are_set(void **state)
 	assert_false(is_kept(f));
 	replace(f);
 	assert_true(is_kept(f));
-	replace(f); /* over itself */
+	replace(f); /* replaces itself */
 	assert_true(is_kept(f));
 	assert_int_equal(table_read(f->fd, &t), 0);
 	assert_int_equal(table_openings(&t, &found), 0);
@@ -200,7 +200,7 @@ static void rules_are_found_after_they_are_set(void **state)
 }
 
 /* evidence: network-fence-kept */
-/* A rule of the fence, taken away, given a friend or replaced by another; the table put to sleep. */
+/* A rule of the fence is removed, gets another rule beside it or is replaced; the table is made dormant. */
 static void changed_rules_are_noticed(void **state)
 {
 	struct fence *f = *state;
@@ -219,7 +219,7 @@ static void changed_rules_are_noticed(void **state)
 			attr_add_str(&change, NFTA_RULE_TABLE, FENCE_TABLE);
 			attr_add_str(&change, NFTA_RULE_CHAIN, "refuse");
 			break;
-		case 1: /* an empty rule more */
+		case 1: /* an additional empty rule */
 			m = message_begin(&change, NFT_MSG_NEWRULE, NLM_F_CREATE);
 			attr_add_str(&change, NFTA_RULE_TABLE, FENCE_TABLE);
 			attr_add_str(&change, NFTA_RULE_CHAIN, "session");
@@ -230,7 +230,7 @@ static void changed_rules_are_noticed(void **state)
 			attr_add_str(&change, NFTA_TABLE_NAME, FENCE_TABLE);
 			attr_add_u32(&change, NFTA_TABLE_FLAGS, NFT_TABLE_F_DORMANT);
 			break;
-		case 3: /* a chain more */
+		case 3: /* an additional chain */
 			m = message_begin(&change, NFT_MSG_NEWCHAIN, NLM_F_CREATE);
 			attr_add_str(&change, NFTA_CHAIN_TABLE, FENCE_TABLE);
 			attr_add_str(&change, NFTA_CHAIN_NAME, "more");
@@ -240,7 +240,7 @@ static void changed_rules_are_noticed(void **state)
 			attr_add_str(&change, NFTA_TABLE_NAME, FENCE_TABLE);
 		}
 		message_end(&change, m);
-		t.is_there = false; /* the change itself, and nothing taken away before it */
+		t.is_there = false; /* only the change itself, with nothing removed before it */
 		assert_int_equal(table_replace(f->fd, &t, &change), 0);
 		if (is_kept(f))
 			fail_msg("not noticed: %s", commands[i]);

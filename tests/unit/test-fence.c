@@ -1,4 +1,5 @@
-/* manager/fence on the fake engine: asked for at the first need, looked at again, and what it means where it cannot stand. */
+/* manager/fence on the fake engine: it is set up when first needed and checked again, and sessions notice when it
+ * cannot be set. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "tests/unit/manager-bench.h"
@@ -83,7 +84,7 @@ static void only_sessions_with_a_network_need_the_fence(void **state)
 	assert_int_equal(fake_fence_calls(fake), 1);
 }
 
-/* The user's first server ever touches nothing; a later one knows by the store that somebody has had sessions. */
+/* The user's first server sets nothing up. A later one sees in the store that there were sessions. */
 static void open_later_server(void)
 {
 	open_server();
@@ -199,7 +200,7 @@ static void a_network_outside_the_fence_gives_a_note(void **state)
 	assert_non_null(strstr(got.note, "older Husk"));
 }
 
-/* An image that is not there need not be the one with the program in it. */
+/* If one image is missing, another one may have the program. */
 static void the_fence_needs_any_of_the_images(void **state)
 {
 	open_server();

@@ -1,4 +1,5 @@
-/* manager/files: names, what of the host may be read, and the way of a tree through vault and tar and back. */
+/* manager/files: names, which host files may be read, and a tree that is packed into vault and tar and unpacked
+ * again. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -52,7 +53,7 @@ static void write_file(const char *path, const char *text)
 static void paths_in_a_session_are_normalised(void **state)
 {
 	static const struct {
-		const char *given, *path; /* NULL = refused */
+		const char *given, *path; /* NULL = rejected */
 	} cases[] = {
 		{ "a.txt", "/workspace/a.txt" },
 		{ "./a//b/", "/workspace/a/b" },
@@ -208,7 +209,7 @@ static void only_files_in_allowed_folders_open(void **state)
 	check_host("allowed/a", NULL);
 	check_host("allowed", NULL);
 	check_host("allowed/in", NULL);
-	check_host("outside/back", NULL); /* it leads to where reading is allowed */
+	check_host("outside/back", NULL); /* its target may be read */
 	check_host("storage/mine", NULL);
 	check_host("allowed/d/../a", NULL);
 	check_host("outside/secret", "denied");
@@ -230,7 +231,7 @@ static void only_files_in_allowed_folders_open(void **state)
 }
 
 /* evidence: paths-host */
-/* No folder is out of bounds for a person's own files, but Husk's key does not go into a container. */
+/* A person may name any file, but Husk's key is never copied into a container. */
 static void a_person_may_name_any_file_except_husks_own(void **state)
 {
 	AUTO(freep) char *outside = in_folder("outside"), *db = in_folder("state/husk.db"), *pipe = in_folder("pipe"),
@@ -251,7 +252,7 @@ static void a_person_may_name_any_file_except_husks_own(void **state)
 		assert_int_equal(host_open(&rules, bad[i], &forbidden, &f), -1);
 		assert_non_null(strstr(f.message, bad[i]));
 	}
-	/* What the caller has opened is used, whatever its path says. */
+	/* The descriptor that the caller opened is used, whatever its path is. */
 	AUTO(fail_release) struct fail f = { 0 };
 	rules.fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 	AUTO(closep) int fd = host_open(&rules, missing, &forbidden, &f);
@@ -369,7 +370,7 @@ static void a_tree_survives_a_round_trip(void **state)
 	assert_int_equal(out.len, in.len);
 	assert_memory_equal(out.data, in.data, in.len);
 	source_free(s);
-	/* Only a part of it. */
+	/* A part of it. */
 	s = open_export(&kept, "top.tar", "d");
 	assert_int_equal(s->ops->measure(s, &all, &f), 0);
 	assert_int_equal(all.entries, 2);
@@ -379,7 +380,7 @@ static void a_tree_survives_a_round_trip(void **state)
 	source_free(s);
 }
 
-/* A file of which other names may follow. */
+/* A file that may have further names. */
 static void put_linked(struct buf *out, const char *path, uint64_t size)
 {
 	source_put_entry(out, 1,
@@ -406,7 +407,7 @@ static void produce_all(struct source *s, struct buf *out)
 }
 
 /* evidence: hard-links */
-/* 65,000 names of half a megabyte: limits, sizes and the archive know one file, and so does what is imported from it. */
+/* 65,000 names of half a megabyte count as one file in limits, sizes, the archive and imports. */
 static void hard_links_are_one_file(void **state)
 {
 	enum { NAMES = 65000, SIZE = 512 << 10 };
@@ -444,7 +445,7 @@ static void hard_links_are_one_file(void **state)
 	size_t last = FRAME_HEADER_SIZE + ENTRY_FIXED + strlen("64999d/first");
 	assert_memory_equal(out.data + out.len - last, in.data + in.len - last, last);
 	source_free(s);
-	/* One of the names alone is the file. */
+	/* A single name gives the file. */
 	s = open_export(&kept, "top.tar", "777");
 	assert_int_equal(s->ops->measure(s, &all, &f), 0);
 	assert_int_equal(all.size, SIZE);
@@ -512,7 +513,7 @@ static void invalid_entries_from_a_container_are_rejected(void **state)
 			put_entry(&in, ENTRY_LINK, "l", 1, 0, "not there");
 		if (i >= 8)
 			put_entry(&in, ENTRY_FILE, "f", 1, 0, "");
-		/* Nobody said that the file would have other names; and no link leads out. */
+		/* The file was not announced with other names, and no link leads outside. */
 		if (i >= 8)
 			put_entry(&in, ENTRY_LINK, "l", 1, 0, i == 8 ? "f" : "../f");
 		struct sink *s = new_sink("x");
@@ -583,7 +584,7 @@ static void hostile_members_are_refused(void **state)
 			fail_msg("%s was taken", bad[i].name);
 		source_free(s);
 	}
-	/* A link that points out is a link: kept, and followed by nobody. */
+	/* A link that points outside is kept as a link and never followed. */
 	AUTO(fail_release) struct fail f = { 0 };
 	struct measure all;
 	write_tar(path, &(struct member){ "top/link", NULL, "/etc/passwd", AE_IFLNK });
@@ -632,7 +633,7 @@ static void unpacking_stays_inside(void **state)
 		assert_int_equal(unpack_folder(path, to, &notices, &f), 0);
 		assert_int_equal(notices.n, i + 1);
 	}
-	/* A link in the place of a file is replaced, not followed. */
+	/* A link in place of a file is replaced, not followed. */
 	assert_int_equal(symlink(x, file), 0);
 	write_tar(path, &(struct member){ "top/file", .type = AE_IFREG });
 	assert_int_equal(unpack_folder(path, to, &notices, &f), 0);

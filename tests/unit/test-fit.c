@@ -1,4 +1,4 @@
-/* kernels/fit: an image that is a folder here, with interpreters of the test's own. */
+/* kernels/fit: the image is a folder here, with interpreters made by the test. */
 #include "tests/unit/unit.h"
 
 #include <ftw.h>
@@ -72,7 +72,8 @@ static void everything_missing_is_listed(void **state)
 	assert_string_equal(f.lacks.v[1], "toy on its PATH (relative:/missing:/opt/toys)");
 }
 
-/* fit_run() takes absolute paths of the image; here the root is the machine's, so the toy is a link to itself. */
+/* fit_run() takes absolute paths of the image. Here the root is the machine's, so the interpreter is a link to
+ * itself. */
 static void ask(const char *script)
 {
 	put("/bin/bash", "", 0755);

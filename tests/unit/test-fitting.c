@@ -1,4 +1,4 @@
-/* Images of other people's on the fake engine: listed or not, fitted once, unfit, with packages, cancelled. */
+/* Foreign images on the fake engine: listed or not, fitted once, unfit, with packages, cancelled. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "manager/model/image.h"
@@ -83,7 +83,7 @@ static void an_image_is_fitted_once(void **state)
 	assert_true(create("tools"));
 	assert_string_equal(fake_only(fake)->image, first);
 	assert_int_equal(fake_calls(fake, FAKE_BAKE), 1);
-	/* Somebody has removed it. */
+	/* The image was removed. */
 	fake_vanish(fake_only(fake));
 	fake_image_remove(fake, first);
 	assert_true(create("tools"));
@@ -124,7 +124,7 @@ static void an_unfit_image_names_everything_it_lacks(void **state)
 	assert_false(create("tools"));
 	expect(CAUSE_UNFIT,
 	       "It lacks: a disk limit on its VOLUME /data: make it without; /bin/bash; python3 on its PATH (/bin)");
-	/* A volume alone is enough, and leaves no image that the next create would take. */
+	/* A volume alone makes it unfit, and leaves no image that the next create would use. */
 	fake_fit_says(fake, "{\"lacks\":[]}\n", "/data");
 	assert_false(create("tools"));
 	expect(CAUSE_UNFIT, "VOLUME /data");
@@ -178,7 +178,7 @@ static void a_cancelled_fitting_leaves_nothing(void **state)
 	op_cancel(op);
 	assert_int_equal(fake_pending(fake, FAKE_BAKE), 0);
 	assert_int_equal(fake_count(fake), 0);
-	/* And a server that ends in the middle. */
+	/* The same for a server that ends during it. */
 	assert_non_null(start("tools"));
 	FAKE_UNTIL(fake, fake_pending(fake, FAKE_BAKE) == 1);
 	manager = manager_free(manager);

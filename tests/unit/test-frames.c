@@ -1,4 +1,4 @@
-/* kernels/system/frames: bytes become frames one way only, however they are cut, and bad headers end it at once. */
+/* kernels/system/frames: frames do not depend on how the bytes are cut, and a bad header ends the stream at once. */
 #include <errno.h>
 
 #include "kernels/system/frames.h"
@@ -43,7 +43,7 @@ static void a_bad_header_is_refused_before_its_payload(void **state)
 {
 	assert_int_equal(read_header(0, 0), -EPROTO);
 	assert_int_equal(read_header(99, 0), -EPROTO);
-	assert_int_equal(read_header(FRAME_OUT, 0), -EPROTO); /* not a controller's */
+	assert_int_equal(read_header(FRAME_OUT, 0), -EPROTO); /* not sent by controllers */
 	assert_int_equal(read_header(FRAME_PONG, 0), -EPROTO);
 	assert_int_equal(read_header(FRAME_PING, PING_PAYLOAD_MAX + 1), -EMSGSIZE);
 	assert_int_equal(read_header(FRAME_PING, PING_PAYLOAD_MAX), 0);

@@ -1,4 +1,5 @@
-/* The manager's end of the relay, over a web server: what it asks with and without the login, what it refuses, and credit. */
+/* The manager's end of the relay, with a web server: requests with and without the login, rejected requests, and
+ * credit. */
 /* evidence: index-paths */
 #include "manager/deps/gateway.h"
 
@@ -42,7 +43,7 @@ static void big_reply(int fd)
 			return;
 }
 
-/* Its name is not an address, and leads to one of this machine's. */
+/* A host name, not an address, that resolves to this machine. */
 static const char *this_machine(void)
 {
 	static char name[256];
@@ -264,7 +265,7 @@ static void no_redirect_leads_to_this_machine(void **state)
 }
 
 /* evidence: index-paths */
-/* Behind a proxy nobody here sees the index's address, so it counts as public. */
+/* Behind a proxy the index's address is unknown, so it counts as public. */
 static void a_public_index_does_not_redirect_to_private_addresses(void **state)
 {
 	static const char *const places[] = { "/simple/private", "/simple/rebound", "/simple/local" };

@@ -1,4 +1,4 @@
-/* manager/registry/gc on the fake engine: what is collected, and what is never touched. */
+/* manager/registry/gc on the fake engine: what it removes, and what it never touches. */
 #include "manager/registry/gc.h"
 
 #include <time.h>
@@ -73,7 +73,7 @@ static void collect(void)
 	FAKE_UNTIL(fake, done);
 }
 
-/* A row whose server is `owner`, which nobody has ever seen, with a lease that ends then. */
+/* A row of an unknown server `owner`, whose lease ends at this time. */
 static void add_row(const char *id, const char *container, const char *owner, enum row_state state,
 		    uint64_t lease_until)
 {
@@ -166,7 +166,7 @@ static void a_round_can_be_cancelled_at_any_moment(void **state)
 {
 	static const enum fake_op ops[] = { FAKE_QUERY, FAKE_REMOVE_ENDED, FAKE_PRUNE };
 	start();
-	gc = gc_free(gc); /* while the store is asked */
+	gc = gc_free(gc); /* during the query of the store */
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
 		fake_add(fake, "husk-old", store_id(b.store), "o", /* running= */ false, OLD);
 		fake_hold(fake, ops[i]);

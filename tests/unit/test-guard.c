@@ -1,5 +1,6 @@
-/* kernels/guard/guard: a forked child installs the filter and tries each call at pid 1 and at itself. The filter answers before
- * the kernel does, so EPERM at pid 1 must come from it even where we would be allowed to: the values are harmless. */
+/* kernels/guard/guard: a forked child installs the filter and tries each system call on pid 1 and on itself. The
+ * filter answers before the kernel does, so EPERM for pid 1 comes from the filter even if the kernel would allow
+ * the call. The values are harmless. */
 /* evidence: fewer-calls */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +92,7 @@ static const struct {
 	{ "close_range that parts from other threads", 436, 1000, 1000, 2 },
 };
 
-/* Space on a disk is had by writing to it, and in no other way. */
+/* Disk space can only be allocated by writing. */
 static const struct {
 	const char *name;
 	long nr;

@@ -1,4 +1,4 @@
-/* manager/model/handle: which session an id, a prefix or a name means. */
+/* manager/model/handle: which session an id, a prefix or a name selects. */
 #include "tests/unit/unit.h"
 
 #include "base/alloc.h"

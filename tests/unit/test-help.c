@@ -1,4 +1,4 @@
-/* base/help: the layout of help, and which name is near. */
+/* base/help: the layout of help, and which names are similar. */
 #include "tests/unit/unit.h"
 
 #include "base/alloc.h"

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
-/* The request that the text is; NULs in it are made of '\1'. The caller frees the text. */
+/* Parses the text as a request; '\1' in it becomes NUL. The caller frees the text. */
 static int parse(char **text, const char *request, struct http_request *ret)
 {
 	*text = xstrdup(request);

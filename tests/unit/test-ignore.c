@@ -1,4 +1,4 @@
-/* What .gitignore files name. The cases were compared with `git check-ignore`. */
+/* Names that .gitignore files exclude. The cases were compared with `git check-ignore`. */
 #include "manager/files/ignore.h"
 
 #include "base/alloc.h"
@@ -56,7 +56,7 @@ static void patterns(void **state)
 		{ "*a*b*c*d", "xaxbxcxd", true },
 		{ "*a*b*c*d", "xaxbxcx", false },
 		{ "/", "a", false },
-		{ "**a**b**c**d**e**", "abcde", false }, /* more than is looked at */
+		{ "**a**b**c**d**e**", "abcde", false }, /* more than the limit */
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		if (is_ignored(cases[i].text, cases[i].path) != cases[i].ignored)

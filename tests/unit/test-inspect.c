@@ -107,7 +107,7 @@ static void test_deaths(void **state)
 	assert_string_equal(other.message, "exited with status 3 (container status: exited)");
 }
 
-/* Project quotas count on XFS only. */
+/* Project quotas work on XFS only. */
 static void quotas_are_found_in_the_mounts(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* base/json: what is printed is what jansson prints. */
+/* base/json prints the same text as jansson. */
 #include "base/json.h"
 
 #include "base/alloc.h"
@@ -40,7 +40,7 @@ static void numbers_have_no_superfluous_digits(void **state)
 	assert_string_equal(buf_str(&out), "0.1");
 }
 
-/* Wherever in a run of eight the byte is, and next to each other byte. */
+/* At each position within eight bytes, and next to each other byte. */
 static void every_byte_is_escaped_at_every_position(void **state)
 {
 	char text[40];

@@ -1,4 +1,4 @@
-/* jupyter/connection: the file that tells where a kernel is to be, written and read. */
+/* jupyter/connection: writing and reading a connection file. */
 #include "jupyter/connection.h"
 
 #include <sys/stat.h>

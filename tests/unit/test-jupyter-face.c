@@ -1,4 +1,4 @@
-/* jupyter/face: what Jupyter is told of languages and of what went wrong, and the command line. */
+/* jupyter/face: languages and errors as Jupyter gets them, and the command line. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <sys/stat.h>
@@ -145,7 +145,7 @@ static void files_of_a_killed_face_are_removed(void **state)
 	AUTO(closep) int held = place_hold(used.file);
 	assert_true(held >= 0);
 	place_sweep(place);
-	assert_int_equal(access(left.file, F_OK), 0); /* it may be about to be held */
+	assert_int_equal(access(left.file, F_OK), 0); /* its lock may be about to be taken */
 	make_old(used.folder);
 	make_old(left.folder);
 	place_sweep(place);
@@ -155,7 +155,7 @@ static void files_of_a_killed_face_are_removed(void **state)
 	place_sweep(place);
 	assert_int_equal(access(used.folder, F_OK), -1);
 	assert_int_equal(rmdir(place) | rmdir(folder), 0);
-	/* Where names of sockets would be too long. */
+	/* In folders whose names make socket paths too long. */
 	char deep[200];
 	memset(deep, 'x', sizeof(deep));
 	memcpy(deep, "/tmp/", 5);

@@ -1,4 +1,4 @@
-/* jupyter/message: frames, signatures, and what is refused. */
+/* jupyter/message: frames, signatures, and rejected messages. */
 #include "jupyter/message.h"
 
 #include <ctype.h>
@@ -71,7 +71,7 @@ static void wrong_signatures_are_rejected(void **state)
 	}
 	assert_string_equal(refused_with(2, ""), "has a wrong signature");
 	assert_string_equal(refused_with(2, SIGNATURE "0"), "has a wrong signature");
-	/* Each of the four is signed, and their order too. */
+	/* Each of the four frames is signed, and so is their order. */
 	assert_string_equal(refused_with(3, "{\"msg_id\":\"m2\",\"msg_type\":\"status\",\"version\":\"5.3\"}"),
 			    "has a wrong signature");
 	assert_string_equal(refused_with(4, HEADER), "has a wrong signature");

@@ -1,4 +1,4 @@
-/* kernels/jupyter/outputs: what a cell's messages become. */
+/* kernels/jupyter/outputs: messages of a cell and what is sent on the link. */
 #include "kernels/jupyter/outputs.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 #define BEFORE "before"
 #define SEND_MAX 4000
 
-/* Everything that went up, in order: "out:text", "err:text", or the message as JSON; one a line. */
+/* All that was sent, in order: "out:text", "err:text", or the message as JSON; one a line. */
 struct probe {
 	struct outputs outputs;
 	struct buf log;
@@ -98,7 +98,7 @@ static void status(struct probe *p, const char *parent, const char *what)
 	publish(p, "status", parent, json_pack("{s:s}", "execution_state", what));
 }
 
-/* What has gone up since the last time. */
+/* Messages since the last call. */
 static void assert_log(struct probe *p, const char *expected)
 {
 	assert_string_equal(buf_str(&p->log), expected);
@@ -194,7 +194,7 @@ static void displays_updates_and_clears_keep_their_order(void **state)
 	clear(p, /* wait= */ true);
 	assert_log(p, "{\"clear\":true,\"data\":{},\"id\":7,\"op\":\"display\"}|"
 		      "{\"clear\":true,\"data\":{},\"id\":7,\"op\":\"display\",\"wait\":true}|");
-	publish(p, "clear_output", BEFORE, json_object()); /* what an earlier cell clears is not there any more */
+	publish(p, "clear_output", BEFORE, json_object()); /* output of an earlier cell no longer exists */
 	assert_log(p, "");
 }
 
@@ -210,7 +210,7 @@ static void late_text_is_marked(void **state)
 		"out:mine|out:\n|out:[from an earlier cell]\n|out:late\n|out:late\n|out:[from this cell]\n|out:mine\n|");
 	outputs_finish(&p->outputs);
 	buf_reset(&p->log);
-	print(p, NOW, "between\n"); /* PID 1 puts it at the start of the next cell's */
+	print(p, NOW, "between\n"); /* PID 1 shows it at the start of the next cell */
 	assert_log(p, "out:between\n|");
 }
 
@@ -294,7 +294,7 @@ static void displayed_values_are_results(void **state)
 	display(p, NOW, "[1] 1", NULL, false);
 	display(p, NOW, "[1] 2", NULL, false);
 	assert_log(p, "{\"data\":{\"text/plain\":\"[1] 1\"},\"id\":7,\"op\":\"display\"}|");
-	print(p, NOW, "text"); /* it was none: something follows */
+	print(p, NOW, "text"); /* it was not the result: another statement follows */
 	assert_log(p, "{\"data\":{\"text/plain\":\"[1] 2\"},\"id\":7,\"op\":\"display\"}|out:text|");
 	display(p, NOW, "[1] 1", NULL, false);
 	display(p, NOW, "[1] 2", NULL, false);

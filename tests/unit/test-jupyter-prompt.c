@@ -1,10 +1,10 @@
-/* kernels/jupyter/prompt: questions of a cell, and who answers them. */
+/* kernels/jupyter/prompt: prompts of a cell and their answers. */
 #include "kernels/jupyter/prompt.h"
 
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
-/* Everything that happened, in order, one a line. */
+/* All events in order, one a line. */
 struct probe {
 	struct prompt asking;
 	struct buf log;
@@ -121,7 +121,7 @@ static void later_prompts_get_the_remaining_lines(void **state)
 	assert_log(p, "a: one|b: two|c: three|d: \x04|");
 	request(p, "e", "input_request", json_string(""));
 	buf_reset(&p->log);
-	prompt_begin(&p->asking, /* interactive= */ true); /* nothing is left of another cell's */
+	prompt_begin(&p->asking, /* interactive= */ true); /* answers for another cell are dropped */
 	answer(p, 2, "late");
 	assert_log(p, "");
 }

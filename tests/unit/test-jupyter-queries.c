@@ -1,10 +1,10 @@
-/* kernels/jupyter/queries: questions as requests of the Jupyter protocol, and their replies. */
+/* kernels/jupyter/queries: queries as requests of the Jupyter protocol, and their replies. */
 #include "kernels/jupyter/queries.h"
 
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
-/* What was requested and answered, one a line. */
+/* Requests and answers, one a line. */
 struct probe {
 	struct queries queries;
 	struct buf log;
@@ -94,7 +94,7 @@ static void other_messages_are_ignored(void **state)
 	assert_false(ask("{\"op\":\"look\",\"id\":1}", true, 0));
 	assert_false(ask("{\"id\":1}", true, 0));
 	assert_false(reply("execute_reply", "x", "{}"));
-	assert_true(reply("complete_reply", "x", "{}")); /* that nobody waits for */
+	assert_true(reply("complete_reply", "x", "{}")); /* no query waits for it */
 	expect("");
 }
 
@@ -144,7 +144,7 @@ static void replies_are_bounded(void **state)
 	assert_true(probe->log.len < 100000);
 	assert_non_null(strstr(buf_str(&probe->log), "\"more\":true"));
 	buf_reset(&probe->log);
-	/* No replies at all, but objects. */
+	/* Objects that are not replies. */
 	ask(COMPLETE, true, 0);
 	reply("complete_reply", "request-complete_request", "{\"matches\":{},\"cursor_start\":\"x\"}");
 	expect(COMPLETE_REQUEST "{\"id\":4,\"matches\":[],\"more\":false,\"status\":\"ok\"}|");

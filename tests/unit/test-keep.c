@@ -1,4 +1,4 @@
-/* kernels/runs/keep: the files of long runs stay small, in their place, and lead nowhere else. */
+/* kernels/runs/keep: files of long runs are bounded, stay in their folder, and follow no link. */
 #include "kernels/runs/keep.h"
 
 #include <fcntl.h>
@@ -87,7 +87,7 @@ static void no_link_is_followed(void **state)
 	assert_int_equal(symlink(elsewhere, runs), 0);
 	assert_false(keep_open(&k, &all, 1));
 	unlink(runs);
-	/* A link or a pipe where the file goes makes way for it. */
+	/* A link or a pipe in place of the file is replaced. */
 	assert_int_equal(mkdir(runs, 0700), 0);
 	assert_int_equal(symlink(target, one), 0);
 	assert_true(keep_open(&k, &all, 1));

@@ -1,4 +1,4 @@
-/* manager/store/kept: settings that are kept, sealed, and what is said when they do not open. */
+/* manager/store/kept: settings that are kept and sealed, and the error if they cannot be opened. */
 #include "manager/store/kept.h"
 
 #include <fcntl.h>
@@ -111,7 +111,7 @@ static void another_key_does_not_open_kept_settings(void **state)
 	keep("A", "secret");
 	place.secret = "a key that nobody used before";
 	assert_refused("'A' cannot be opened", "husk config unset A");
-	keep("A", "again"); /* can be replaced all the same */
+	keep("A", "again"); /* can still be replaced */
 	assert_int_equal(look(), 0);
 	assert_string_equal(found.v[0], "A=again");
 	place.secret = "short";

@@ -1,4 +1,4 @@
-/* manager/store/key: sealing, and what does not open. */
+/* manager/store/key: sealing, and seals that do not open. */
 #include "manager/store/key.h"
 
 #include <ftw.h>
@@ -14,7 +14,7 @@ static void seal_and_open(struct key *k, const char *name, const char *text)
 	AUTO(freep) char *sealed = NULL, *again = NULL, *opened = NULL;
 	assert_int_equal(key_seal(k, name, text, &sealed, &f), 0);
 	assert_int_equal(key_seal(k, name, text, &again, &f), 0);
-	assert_string_not_equal(sealed, again); /* what is equal does not look so */
+	assert_string_not_equal(sealed, again); /* equal texts have different seals */
 	assert_true(!*text || !strstr(sealed, text));
 	assert_int_equal(key_open(k, name, sealed, &opened, &f), 0);
 	assert_string_equal(opened, text);
@@ -56,7 +56,7 @@ static void a_changed_seal_does_not_open(void **state)
 	for (size_t i = 0; i < n; i++) {
 		AUTO(freep) char *changed = xstrdup(sealed), *opened = NULL;
 		changed[i] = changed[i] == 'A' ? 'B' : 'A';
-		/* The last character before the padding has bits that carry nothing, so that it may decode to the same. */
+		/* The last character before the padding has unused bits, so a change of it may decode to the same. */
 		if (key_open(&k, "name", changed, &opened, &f) == 0)
 			assert_true(i >= n - 3);
 		AUTO(freep) char *cut = xstrndup(sealed, i), *none = NULL;

@@ -1,4 +1,4 @@
-/* kernels/guard/landlock: what a confined child can open for writing, and whom it can look into. */
+/* kernels/guard/landlock: which files a confined child can write, and which processes it can read. */
 /* evidence: landlock */
 #include "kernels/guard/landlock.h"
 
@@ -39,7 +39,7 @@ static int try_writing(void)
 	return 0;
 }
 
-/* The parent, which stands outside. */
+/* The parent, which is not confined. */
 static int try_looking(void)
 {
 	char path[64];

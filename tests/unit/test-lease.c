@@ -56,7 +56,7 @@ static void a_suspend_before_the_end_is_forgiven_for_a_quarter(void **state)
 	uint64_t mono = 0, boot = 0;
 	lease_init(&l, LEASE, 0, mono, boot);
 	assert_int_equal(run(&l, &mono, &boot, 38), LEASE_RUNS);
-	boot += 7200000; /* CLOCK_MONOTONIC stands still */
+	boot += 7200000; /* CLOCK_MONOTONIC does not advance */
 	assert_int_equal(lease_tick(&l, mono, boot), LEASE_RUNS);
 	assert_int_equal(run(&l, &mono, &boot, 9), LEASE_RUNS);
 	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
@@ -123,7 +123,7 @@ static void a_claimed_lease_ends_by_its_own_length(void **state)
 	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
 }
 
-/* One that rests sleeps for a part of what is left, and no pause in it goes unnoticed that could end the lease. */
+/* A resting PID 1 sleeps for a part of the remaining time, so it notices every pause that could end the lease. */
 static void long_sleeps_end_in_time(void **state)
 {
 	struct lease l;
@@ -142,7 +142,7 @@ static void long_sleeps_end_in_time(void **state)
 
 	lease_init(&l, LEASE, 20000, 0, 0);
 	assert_int_equal(lease_sleep(&l, 10000, 0, 0), 5000);
-	/* Stopped for the rest of the lease while it slept. */
+	/* Stopped for the rest of the lease during its sleep. */
 	assert_int_equal(lease_tick(&l, LEASE, 5000 + LEASE_GAP_MS + 1), LEASE_RUNS);
 	lease_init(&l, LEASE, 0, 0, 0);
 	(void)lease_sleep(&l, 10000, 0, 0);

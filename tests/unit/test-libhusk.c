@@ -1,5 +1,5 @@
-/* libhusk on the fake engine: calls that wait, from several threads, with deadlines, cancels and misuse of every kind. Also built with
- * TSan. The engine lives on the library's own loop. */
+/* libhusk on the fake engine: calls that wait, from several threads, with deadlines, cancels and every kind of
+ * misuse. Also built with TSan. The engine runs on the library's own loop. */
 #include <ftw.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -14,9 +14,9 @@ static char *dir, *state, *data;
 static struct husk *husk;
 static struct husk_conversation *conversation;
 
-/* --- what the sandbox does ----------------------------------------------------------------------------------------- */
+/* --- the fake session ---------------------------------------------------------------------------------------------- */
 
-/* "print X" prints it; "pieces" prints lines that are torn apart; "hang" never ends by itself; the rest ends at once. */
+/* "print X" prints X; "pieces" prints lines in pieces; "hang" never ends by itself; all else ends at once. */
 static void on_call(struct fake_container *c, struct fake_call *call)
 {
 	if (strncmp(call->text, "print ", 6) == 0)
@@ -245,7 +245,7 @@ static void a_look_reports_memory_disks_and_times(void **unused)
 	husk_session_free(s);
 }
 
-/* The played PID 1 answers a question with the code itself. */
+/* The fake PID 1 answers a query with the code itself. */
 #define MATCHES                                                                                                        \
 	"{\"status\":\"ok\",\"matches\":[\"alpha\",\"a\\u001b[1m\",5,\"a\\nb\",\"al\u00fc\"],\"start\":1,\"end\":2}"
 
@@ -256,13 +256,13 @@ static void an_interpreter_answers_queries(void **unused)
 	assert_null(husk_complete(conversation, s->id, MATCHES, 2, NULL, &c));
 	assert_int_equal(c->start, 1);
 	assert_int_equal(c->end, 2);
-	assert_int_equal(c->n, 2); /* what could not be inserted as it is shown is left out */
+	assert_int_equal(c->n, 2); /* a match that cannot be inserted as shown is left out */
 	assert_string_equal(c->matches[0], "alpha");
 	assert_string_equal(c->matches[1], "al\u00fc");
 	assert_false(c->more);
 	husk_completion_free(c);
 	assert_null(husk_complete(conversation, s->id, "{\"status\":\"ok\",\"start\":-1,\"end\":99}", 3, NULL, &c));
-	assert_true(c->start == 3 && c->end == 3 && c->n == 0); /* positions that are none in the code */
+	assert_true(c->start == 3 && c->end == 3 && c->n == 0); /* positions outside the code */
 	husk_completion_free(c);
 
 	struct husk_help *h = NULL;
@@ -292,7 +292,7 @@ static void an_interpreter_answers_queries(void **unused)
 	expect(husk_inspect(conversation, NULL, "x", 0, 0, NULL, &h), "invalid", "misuse");
 	expect(husk_is_complete(conversation, s->id, "x", NULL, NULL), "invalid", "misuse");
 	expect(husk_complete(conversation, "nobody", "x", 0, NULL, &c), "not_found", "no_session");
-	/* Nothing comes, and the caller has had enough. */
+	/* No answer comes, and the caller cancels. */
 	const struct husk_wait wait = { .size = sizeof(wait), .deadline_ms = 20 };
 	expect(husk_complete(conversation, s->id, "", 0, &wait, &c), "timeout", "deadline");
 	husk_session_free(s);
@@ -408,7 +408,7 @@ static void a_deadline_ends_a_call(void **unused)
 	struct husk_result *r = NULL;
 	struct husk_wait wait = { .size = sizeof(wait), .deadline_ms = 30 };
 	expect(husk_execute(conversation, s->id, "hang", NULL, &wait, &r), "timeout", "deadline");
-	assert_null(husk_execute(conversation, s->id, "1", NULL, NULL, &r)); /* it was interrupted, not left */
+	assert_null(husk_execute(conversation, s->id, "1", NULL, NULL, &r)); /* it was interrupted, not left running */
 	husk_result_free(r);
 	husk_session_free(s);
 }
@@ -456,7 +456,7 @@ static void another_thread_cancels_a_call(void **unused)
 	struct cancelling c = { 0 };
 	assert_null(husk_cancel_new(&c.cancel));
 	expect(hang_until(&c, s->id), "cancelled", "cancelled");
-	/* And whatever comes with the same switch. */
+	/* The same for later calls with this switch. */
 	struct husk_wait wait = { .size = sizeof(wait), .cancel = c.cancel };
 	expect(husk_execute(conversation, s->id, "1", NULL, &wait, &r), "cancelled", "cancelled");
 	husk_cancel_free(c.cancel);
@@ -615,7 +615,7 @@ static void structure_sizes_identify_versions(void **unused)
 }
 
 #if !defined(__SANITIZE_THREAD__)
-/* The child may not use what it inherited, and opens its own. */
+/* The child may not use the inherited manager, and opens its own. */
 static int in_child(void)
 {
 	struct husk_error *e = husk_close(husk);

@@ -15,7 +15,7 @@ static struct {
 	FUNCTIONS(LIBRARY_POINTER)
 } lib;
 
-/* In place of the C library's: libcrypto is not installed here. */
+/* Replaces the C library's function: libcrypto is not installed here. */
 void *dlopen(const char *name, int flags)
 {
 	static void *(*real)(const char *, int);

@@ -1,5 +1,5 @@
-/* line/line: frames that are too much for the loop are prepared by a worker; those that follow wait, and each run is told its end once,
- * whatever happens to its session meanwhile. */
+/* line/line: a worker prepares frames that are too large for the loop, and later frames wait. The end of each run
+ * is reported once, whatever happens to its session meanwhile. */
 /* evidence: loop-work */
 #include "manager/line/line.h"
 
@@ -24,7 +24,7 @@ static struct bench {
 	struct run_waiter waiter;
 	uint32_t call;
 	struct run_result told;
-	struct buf shown; /* of each thing that came live, a letter */
+	struct buf shown; /* a letter for each part that came live */
 } b;
 
 static const char *fake_name(const struct transport *t UNUSED)
@@ -183,7 +183,7 @@ static void large_frames_wait_for_a_worker_in_their_order(void **state)
 	put(&frames, FRAME_OUT, "after\n");
 	put_end(&frames);
 	say(&frames);
-	/* Only what came first was taken, and nothing more is read. */
+	/* Only the first part was taken, and nothing more is read. */
 	assert_string_equal(buf_str(&b.shown), "o");
 	assert_true(b.paused && work_is_running());
 	loop_skip(b.loop, 0);
@@ -266,7 +266,7 @@ static void a_session_that_dies_meanwhile_is_reported_once(void **state)
 	line_cut(b.line, ENDING_CONTAINER_DIED, &f);
 	assert_int_equal(b.ends, 1);
 	assert_int_equal(b.told.ending, ENDING_CONTAINER_DIED);
-	/* Head and tail are there; what is in between took the loop too long. */
+	/* Head and tail are there; the text between them took the loop too long. */
 	assert_int_equal(b.told.stdout_text[0], 'A');
 	assert_non_null(strstr(b.told.stdout_text, "AA\nlast\n"));
 	assert_true(b.told.stdout_truncated && strlen(b.told.stdout_text) < MANY);

@@ -23,7 +23,7 @@ static void drain(struct line_splitter *s, bool at_end, struct buf *out)
 	}
 }
 
-/* Feeds the text in pieces of so many bytes. */
+/* Feeds the text in pieces of this many bytes. */
 static void expect(const char *text, size_t max, size_t piece, const char *want)
 {
 	struct line_splitter s = { .max = max };
@@ -141,7 +141,7 @@ static void a_reader_that_stalls_is_not_read_from(void **state)
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(write(fds[0], "q\n", 2), 2);
 	run_for(p.loop, 50);
-	/* All fifty came in one read; it stopped after the few whose answers fill the pipe and the queue. */
+	/* All fifty came in one read. Reading stopped after the few whose answers fill the pipe and the queue. */
 	assert_in_range(p.got, 3, 20);
 	assert_true(lines_stalled(p.lines));
 	size_t total = 0;
@@ -160,7 +160,7 @@ static void a_reader_that_stalls_is_not_read_from(void **state)
 	loop_free(p.loop);
 }
 
-/* Fifty questions in the pipe, of which a few fill the way back: then the peer closes its side. */
+/* Fifty requests are in the pipe, and the answers to a few fill the way back. Then the peer closes its side. */
 static void ask_fifty_and_close(struct peer *p, int *ret_out)
 {
 	static const struct lines_limits limits = { .line_max = 100, .pause_above = 300000, .queue_max = 4000000 };
@@ -208,7 +208,7 @@ static void a_peer_that_closes_and_still_reads_gets_everything(void **state)
 	assert_int_equal(p.got, 50);
 	for (ssize_t n; (n = read(out, sink, sizeof(sink))) > 0;)
 		total += (size_t)n;
-	assert_in_range(total, 46 * 100001, 50 * 100001); /* the rest is queued still */
+	assert_in_range(total, 46 * 100001, 50 * 100001); /* the rest is still queued */
 	lines_free(p.lines);
 	close(out);
 	loop_free(p.loop);
@@ -266,7 +266,7 @@ int main(void)
 		cmocka_unit_test(a_full_queue_ends_with_its_reader),
 		cmocka_unit_test(the_rest_at_eof_is_a_line),
 	};
-	/* What main() of the program does by signals_new(). */
+	/* main() of the program does this in signals_new(). */
 	struct loop *loop = loop_new();
 	struct signals *signals = signals_new(loop, NULL, NULL);
 	signals_free(signals);

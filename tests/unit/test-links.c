@@ -10,7 +10,7 @@ static void on_link(void *ctx, const char *path)
 	strv_add(&told, path);
 }
 
-/* The page as it is passed on, fed in pieces of that size. */
+/* The page after rewriting, fed in pieces of that size. */
 static void expect(enum links_kind kind, size_t piece, const char *page, const char *want)
 {
 	AUTO(upstreams_release) struct upstreams u = { 0 };

@@ -1,4 +1,4 @@
-/* registry/live over line/run: a caller who takes displays is shown each thing once, in order, and all of it. */
+/* registry/live over line/run: a caller that accepts displays gets each part once, in order, and complete. */
 #include "manager/registry/live.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@ struct bench {
 	struct live live;
 	struct run_request request;
 	uint32_t call;
-	struct buf shown; /* streams as they are, displays as <…> */
+	struct buf shown; /* streams unchanged, displays as <…> */
 };
 
 static struct bench b;
@@ -143,7 +143,7 @@ static void feed_picture(int i)
 	feed(FRAME_DISPLAY, frame);
 }
 
-/* Of a hundred, PID 1 has the last to replay. */
+/* PID 1 replays only the last of a hundred pictures. */
 static void a_replay_of_fewer_pictures_hides_no_new_one(void **state)
 {
 	for (int i = 0; i < PICTURES; i++)

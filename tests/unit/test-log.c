@@ -1,4 +1,4 @@
-/* base/log: what is written for an event, and that untrusted text cannot forge one. */
+/* base/log: the line of an event, and that untrusted text cannot forge one. */
 #include "tests/unit/unit.h"
 
 #include <regex.h>
@@ -8,7 +8,7 @@
 
 static char got[4096];
 
-/* What fn logs, in `got`. */
+/* Stores what fn logs in `got`. */
 static void capture(void (*fn)(void))
 {
 	FILE *file = tmpfile();

@@ -217,7 +217,7 @@ static void use_large_blocks(void)
 		free(blocks[i]);
 }
 
-/* Where a sanitizer replaces malloc, mallinfo2() tells nothing and the flag alone is tested. */
+/* Where a sanitizer replaces malloc, mallinfo2() reports nothing, so only the flag is tested. */
 static void large_blocks_are_given_back_after_a_while(void **state)
 {
 	struct loop *loop = loop_new();

@@ -1,4 +1,4 @@
-/* cli/repl/matches: what the Tab key makes of several names. */
+/* cli/repl/matches: completion by the Tab key with several names. */
 #include "cli/repl/matches.h"
 
 #include "tests/unit/unit.h"
@@ -21,7 +21,7 @@ static void finds_the_common_prefix(void **state)
 	common("alone", NAMES("alone"));
 	common("is", NAMES("isdir", "isfile", "is"));
 	common("", NAMES("a", "b"));
-	common("x", NAMES("xé", "xè")); /* they share a byte, and no character */
+	common("x", NAMES("xé", "xè")); /* they share a byte, but no character */
 }
 
 static void columns(const char *want, size_t width, size_t rows)

@@ -1,4 +1,4 @@
-/* manager/model/networks: networks that a person writes, and where a URL leads. */
+/* manager/model/networks: networks as people write them, and the address of a URL. */
 #include "manager/model/networks.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* mcp/next-step and cli/next-step: each face words its own next step, in terms of things that it has. */
+/* mcp/next-step and cli/next-step: each face words its own next step with its own tools or verbs. */
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ static void a_hint_comes_before_the_step(void **state)
 		    "Check what is running with execute_terminal, and try again.");
 	expect_fail(FAIL_STORE, CAUSE_NONE, "Make room on its disk.", false, "Make room on its disk.");
 	expect_fail(FAIL_STORE, CAUSE_NONE, NULL, false, NULL);
-	/* The kind says less than a hint or a cause. */
+	/* A hint or a cause is more specific than the kind. */
 	expect_fail(FAIL_INVALID, CAUSE_NONE, NULL, false, "Correct the arguments and call again.");
 	expect_fail(FAIL_INVALID, CAUSE_TOO_LONG, NULL, false, "Put it into a file with import_files and run that.");
 	expect_fail(FAIL_NOT_FOUND, CAUSE_NO_SESSION, NULL, true, "Use one of the active session_ids listed above.");
@@ -47,7 +47,7 @@ static void a_hint_names_husk_by_its_path(void **state)
 	expect_fail(FAIL_IMAGE, CAUSE_NO_IMAGE, "run `husk setup`", false, want);
 }
 
-/* Every word that looks like a tool's name is one. */
+/* Every word that looks like a tool's name is the name of a tool. */
 static void check_tools(const char *text)
 {
 	static const char *const others[] = { "session_ids", "_exit" };
@@ -129,7 +129,7 @@ static void steps_after_a_run(void **state)
 		   cell, "more than the memory limit of 256 MiB, of which files in /workspace and /tmp take 64 MiB");
 	expect_run((struct run_result){ .ending = ENDING_OK, .oom_kills = 1 }, command,
 		   "It needed more than the memory limit. Work on smaller pieces");
-	/* PID 1 has said how much memory there was, and what is left. */
+	/* PID 1 has reported the memory limit and the lost variables. */
 	AUTO(freep) char *oom = next_step_after_run(
 		&(struct run_result){ .ending = ENDING_OOM,
 				      .kernel_restarted = true,

@@ -1,4 +1,4 @@
-/* registry/notice: when a result says that its session will not be there for long. */
+/* registry/notice: when a result announces the end of its session. */
 #include "base/alloc.h"
 #include "manager/registry/notice.h"
 #include "tests/unit/unit.h"
@@ -19,7 +19,7 @@ static void announces_the_end_of_a_session(void **state)
 	expect_notice(601000, 7200, 1800, NULL);
 	expect_notice(600000, 7200, 1800, "ends in 600 s");
 	expect_notice(0, 7200, 1800, "ends in 0 s");
-	/* A short life is not announced from its beginning. */
+	/* The end of a short lifetime is not announced from the beginning. */
 	expect_notice(40000, 100, 1800, NULL);
 	expect_notice(25000, 100, 1800, "SESSION_MAX_LIFETIME_SECONDS");
 	expect_notice(7200000, 7200, 60, "after 60 s without use");

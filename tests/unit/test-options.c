@@ -1,4 +1,4 @@
-/* cli/options: verbs, options, and what is said about wrong ones. */
+/* cli/options: verbs, options, and errors about wrong ones. */
 #include "tests/unit/unit.h"
 
 #include "cli/options.h"
@@ -142,7 +142,7 @@ static void help_is_about_the_verb(void **state)
 	expect_topic(ARGV(S("run"), S("--help")), VERB_RUN);
 	expect_topic(ARGV(S("help"), S("run")), VERB_RUN);
 	expect_topic(ARGV(S("help"), S("help")), VERB_HELP);
-	/* It needs neither the words nor the options that the verb would need. */
+	/* Help needs no arguments or options that the verb requires. */
 	expect_topic(ARGV(S("stop"), S("-h")), VERB_STOP);
 }
 

@@ -1,4 +1,5 @@
-/* base/outline: a message without its long strings means what it meant, and what was not JSON is none without them. */
+/* base/outline: a message without its long strings has the same structure, and text that was not JSON stays
+ * invalid. */
 #include "base/outline.h"
 
 #include <jansson.h>
@@ -8,7 +9,7 @@
 
 #define MARK "0123456789abcdef:"
 
-/* Puts the strings back that the marks stand for. */
+/* Replaces the marks by their strings. */
 static json_t *restore(const struct outline *o, json_t *value)
 {
 	const char *name;
@@ -98,7 +99,7 @@ static void long_values_are_left_out(void **state)
 	outline_release(&o);
 }
 
-/* Wherever in a run of eight the byte is that ends it. */
+/* At each position within eight bytes. */
 static void strings_end_at_every_position_of_a_word(void **state)
 {
 	for (size_t at = 0; at < 40; at++) {

@@ -1,4 +1,4 @@
-/* manager/registry/owner: how one server tells whether another one is alive. */
+/* manager/registry/owner: how a server detects whether another one is alive. */
 #include "manager/registry/owner.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void a_held_lock_means_alive(void **state)
 	assert_null(o.lock_path);
 	announce(&o);
 	struct owner_claim claim = claim_of(&o, 0);
-	/* However long its lease has been over. */
+	/* Even if its lease ended long ago. */
 	assert_int_equal(owner_life(&config, &claim), OWNER_ALIVE);
 	assert_false(owner_is_dead(&config, &claim, NOW));
 
@@ -55,7 +55,7 @@ static void a_held_lock_means_alive(void **state)
 	char id[TOKEN_SIZE];
 	memcpy(id, o.id, sizeof(id));
 	owner_release(&o, /* keep= */ true);
-	/* This process lives, but the server that it was does not: the lock counts first. */
+	/* This process is alive, but the server in it is not: the lock decides first. */
 	claim = (struct owner_claim){ .id = id, .place = NULL, .pid = (uint64_t)getpid(), .lease_until = UINT64_MAX };
 	assert_int_equal(owner_life(&config, &claim), OWNER_DEAD);
 	assert_int_equal(unlink(path), 0);
@@ -68,7 +68,7 @@ static void without_a_lock_the_process_is_checked(void **state)
 	owner_init(&o);
 	struct owner_claim claim = claim_of(&o, 0);
 	assert_int_equal(owner_life(&config, &claim), OWNER_ALIVE);
-	/* The pid was used again. */
+	/* The pid was reused. */
 	AUTO(freep) char *earlier = xstrdup(o.place);
 	*strrchr(earlier, ' ') = '\0';
 	AUTO(freep) char *other_start = xasprintf("%s 1", earlier);
@@ -95,7 +95,7 @@ static void on_another_machine_three_missed_renewals_mean_dead(void **state)
 	assert_false(owner_is_dead(&config, &claim, NOW));
 	claim.lease_until = NOW + 24000;
 	assert_true(owner_is_dead(&config, &claim, NOW));
-	/* An id that is no id must not become a path. */
+	/* An invalid id must not become a path. */
 	claim.id = "../../../../../etc/passwd";
 	assert_int_equal(owner_life(&config, &claim), OWNER_UNKNOWN);
 	AUTO(freep) char *words = owner_words(&claim);

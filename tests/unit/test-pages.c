@@ -1,4 +1,4 @@
-/* tools/pages: the pages in docs/ are those that the tables in the code make. */
+/* tools/pages: the pages in docs/ match the tables in the code. */
 #include "tests/unit/unit.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* base/parse: the whole string, in range, or an error and an untouched result. */
+/* base/parse: reads the whole string within the range, or returns an error and leaves the result unchanged. */
 #include <errno.h>
 
 #include "base/parse.h"

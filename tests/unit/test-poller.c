@@ -1,4 +1,4 @@
-/* kernels/system/poller: what a callback may do to others. */
+/* kernels/system/poller: a callback may change others. */
 #include <errno.h>
 
 #include "kernels/system/clock.h"

@@ -1,4 +1,4 @@
-/* manager/model/probe: a whole report is read, and nothing less. */
+/* manager/model/probe: only a complete report is accepted. */
 /* evidence: probe */
 #include "manager/model/probe.h"
 

@@ -14,7 +14,8 @@ static void reads_fields_after_the_name(void **state)
 	assert_int_equal(s.group, 42);
 	assert_int_equal(s.session, 43);
 	assert_int_equal(s.start, 123456);
-	assert_int_equal(proc_parse_stat("42 (a) b) S 9 (x) R 1 42 44" REST, &s), 0); /* a name of its own choice */
+	assert_int_equal(proc_parse_stat("42 (a) b) S 9 (x) R 1 42 44" REST, &s),
+			 0); /* a name that the process chose */
 	assert_int_equal(s.session, 44);
 	assert_int_equal(s.state, 'R');
 }

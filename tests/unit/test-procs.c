@@ -1,4 +1,4 @@
-/* kernels/system/procs: a session that is killed with all it has. */
+/* kernels/system/procs: killing a session with all its processes. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -28,7 +28,8 @@ static void kills_a_session_with_its_groups(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(read(ready[0], &c, 1), 1);
 	assert_int_equal(procs_count_session(leader), 4);
-	/* False on a machine too busy to take them down in time; then they are dying, and a later look finds none. */
+	/* False on a machine that is too busy to kill them in time. They are dying then, and a later check finds
+	 * none. */
 	while (!procs_kill_session(leader))
 		continue;
 	assert_int_equal(procs_count_session(leader), 0);

@@ -15,7 +15,7 @@ static struct conversation *conversation;
 static struct fake_script script;
 static char *session;
 static unsigned statuses;
-static uint32_t number; /* of the last question */
+static uint32_t number; /* of the last query */
 
 struct got {
 	unsigned done;
@@ -98,7 +98,8 @@ static void on_stopped(void *ctx, const struct fail *f)
 	keep(ctx, f);
 }
 
-/* The played PID 1 answers with the code itself, and not at all without any. NULL while there is no connection. */
+/* The fake PID 1 answers with the code itself, and does not answer without code. NULL while there is no
+ * connection. */
 static struct op *try_query(struct got *g, const char *code)
 {
 	fail_release(&g->fail);
@@ -173,7 +174,7 @@ static void the_next_query_waits_for_the_end_of_a_cancelled_one(void **state)
 	assert_int_equal(other.done, 0);
 }
 
-/* Its rest goes with a stopped session, with the connection, and with the server. */
+/* A cancelled query is forgotten when the session stops, the connection breaks or the server ends. */
 static void a_cancelled_query_keeps_nothing(void **state)
 {
 	struct op *op = ask(&asked, "");

@@ -1,4 +1,4 @@
-/* cli/repl/history: what is kept of what was typed. */
+/* cli/repl/history: how typed cells are kept. */
 #include "cli/repl/history.h"
 
 #include "tests/unit/unit.h"

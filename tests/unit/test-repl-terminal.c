@@ -1,4 +1,4 @@
-/* cli/repl: what terminals send, what they can show, and pictures in their terms. */
+/* cli/repl: keys of terminals, their capabilities, and pictures in their protocols. */
 #include "tests/unit/unit.h"
 
 #include "cli/repl/abilities.h"
@@ -63,7 +63,7 @@ static void some_terminals_are_known_by_their_environment(void **state)
 	assert_int_equal(ENVIRONMENT("TERM", "xterm-256color", "LC_TERMINAL", "iTerm2"), PICTURES_ITERM);
 	assert_int_equal(ENVIRONMENT("TERM", "xterm-256color", "TERM_PROGRAM", "Apple_Terminal"), PICTURES_SAVED);
 	assert_int_equal(ENVIRONMENT("TERM", "foot"), PICTURES_SIXEL);
-	/* Behind a multiplexer none of that is known. */
+	/* Behind a multiplexer the terminal is unknown. */
 	assert_int_equal(ENVIRONMENT("TERM", "tmux-256color", "LC_TERMINAL", "iTerm2"), PICTURES_UNKNOWN);
 	assert_int_equal(ENVIRONMENT("TERM", "xterm-kitty", "TMUX", "x"), PICTURES_UNKNOWN);
 }

@@ -1,4 +1,4 @@
-/* cli/report: exit codes of failures, and what is printed of them. */
+/* cli/report: exit codes of failures, and their messages. */
 #include "tests/unit/unit.h"
 
 #include "base/alloc.h"
@@ -46,7 +46,7 @@ static void report_failed_install(FILE *to)
 	close(saved);
 }
 
-/* Before the installer's words were printed they are part of the report, afterwards they are not. */
+/* The installer's output is part of the report only if it was not printed before. */
 static void an_install_failure_is_printed_once(void **state)
 {
 	char got[4096];

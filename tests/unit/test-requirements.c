@@ -1,4 +1,4 @@
-/* What programs and files say about packages. */
+/* Packages that programs and files require. */
 #include "cli/requirements.h"
 
 #include "base/alloc.h"

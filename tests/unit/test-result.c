@@ -1,4 +1,4 @@
-/* mcp/result: what a model reads, what a program reads, and the bounds on both. */
+/* mcp/result: text for models, structured content for programs, and the bounds on both. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/pictures.h"
@@ -155,7 +155,7 @@ static json_int_t int_at(const json_t *o, const char *key, const char *inner)
 	return json_integer_value(inner ? json_object_get(value, inner) : value);
 }
 
-/* A text travels once: in the text block, or in full in the structured content where that is asked for. */
+/* A text is sent once: in the text block, or in full in the structured content if that is requested. */
 static void long_texts_are_counted_in_meta(void **state)
 {
 	AUTO(freep) char *fits = xmalloc(RESULT_META_TEXT_MAX + 1);
@@ -272,7 +272,7 @@ static void pictures_become_blocks(void **state)
 	assert_null(json_object_get(listed, "data"));
 }
 
-/* A display that only kept a place for what was to come. */
+/* A display that only reserved a place for later updates. */
 static void an_empty_display_is_not_shown(void **state)
 {
 	char out[] = "text";
@@ -285,7 +285,7 @@ static void an_empty_display_is_not_shown(void **state)
 	assert_int_equal(json_array_size(json_object_get(fields_of(result), "display_outputs")), 0);
 }
 
-/* A client that gets something else refuses the whole answer. */
+/* A client that gets anything else rejects the whole answer. */
 static void invalid_pictures_are_left_out(void **state)
 {
 	static char bad[][80] = { "not base64!", "AAAA", "iVBORw0KGgo",
@@ -302,7 +302,8 @@ static void invalid_pictures_are_left_out(void **state)
 	}
 }
 
-/* Each kind is taken whole, whatever its label says, and not with a byte less, a byte more or a byte changed where it counts. */
+/* Each kind is accepted complete, whatever its label says. It is rejected with a missing, an additional or a
+ * changed byte. */
 static void pictures_are_checked_to_the_last_byte(void **state)
 {
 	static const struct {
@@ -331,7 +332,7 @@ static void pictures_are_checked_to_the_last_byte(void **state)
 				fail_msg("%s: %zu of %zu bytes", good[i].type, n, raw.len);
 		}
 	}
-	/* White space is no matter. */
+	/* White space is ignored. */
 	const char *type;
 	size_t bytes;
 	AUTO(freep) char *gif =
@@ -353,7 +354,7 @@ static void pictures_are_checked_to_the_last_byte(void **state)
 	assert_null(image_take(buf_str(&flipped), flipped.len, &type, &bytes));
 }
 
-/* What a cell with prints, tables and plots reads like, and how it is sent where clients keep the order of blocks. */
+/* The text of a cell with prints, tables and plots, and the blocks for clients that keep their order. */
 static void text_and_displays_keep_their_order(void **state)
 {
 	char train[] = "Train:\n", test[] = "Test:", warn[] = "careful\n", after[] = "after\n", table[] = "a  b\n1  2";
@@ -384,7 +385,7 @@ static void text_and_displays_keep_their_order(void **state)
 	assert_string_equal(json_string_value(json_object_get(json_array_get(content, 1), "type")), "image");
 }
 
-/* A message that does not fit the first line stands in the traceback, whole, and nowhere else. */
+/* A message that does not fit the first line is only in the traceback, complete. */
 static void errors_are_shown_once(void **state)
 {
 	char type[] = "KeyError", message[] = "'nope'\nmore", traceback[] = "line 1\nKeyError: 'nope'\nmore";
@@ -433,7 +434,7 @@ static void pictures_over_the_limits_are_counted(void **state)
 	assert_non_null(strstr(text_of(second), "1 picture was left out"));
 	assert_true(json_dumpb(second, NULL, 0, JSON_COMPACT) < RESULT_LINE_AIM);
 
-	/* The only one comes, though room was kept for a long text. */
+	/* The only picture is sent, although space was reserved for a long text. */
 	AUTO(freep) char *most = png_of_size(700000);
 	struct run_context long_texts = code;
 	long_texts.max_chars = 1000000;

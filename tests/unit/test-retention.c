@@ -1,4 +1,5 @@
-/* kernels/runs/run and kernels/runs/sender: a call is kept until its ACK, sent once, and replayed to a new controller. */
+/* kernels/runs/run and kernels/runs/sender: a run is kept until its ACK, sent once, and replayed to a new
+ * controller. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -145,7 +146,7 @@ static void an_ack_in_the_middle_of_a_frame(void **state)
 	struct run *next = add(x, 2, "100");
 	run_start(next);
 	ok(next);
-	/* The frame goes out whole; the rest of the call, which nobody wants any more, does not. */
+	/* The current frame is sent completely; the rest of the run, which is no longer wanted, is not. */
 	assert_string_equal(exchange(x), "o!");
 	assert_int_equal(x->runs.count, 1);
 }
@@ -186,7 +187,7 @@ static void show(struct run *c, const char *message, const char *id, bool update
 	run_display(c, message, strlen(message), id, update);
 }
 
-/* What goes on live after a head is full leaves its place in the tail: a frame without content. */
+/* A display after the head is full leaves its place in the tail: a frame without content. */
 static void the_tail_marks_the_places_of_displays(void **state)
 {
 	struct fixture *x = *state;
@@ -230,7 +231,7 @@ static void an_update_takes_the_place_of_the_last(void **state)
 	assert_true(c->displays <= 3);
 	assert_int_equal(count(exchange(x), 'd'), 1);
 	assert_non_null(memmem(x->got.data, x->got.len, "\"600\"", 5));
-	/* And to a new controller too. */
+	/* The same for a new controller. */
 	sender_reset(&x->sender);
 	assert_int_equal(count(exchange(x), 'd'), 2);
 	assert_null(memmem(x->got.data, x->got.len, "\"599\"", 5));
@@ -322,7 +323,7 @@ static void output_of_all_runs_is_bounded(void **state)
 		}
 		ok(c);
 		kept += c->log.len;
-		assert_true(c->log.len >= (size_t)RUN_STREAMS * RUN_OUTPUT_MIN / 2); /* each says something */
+		assert_true(c->log.len >= (size_t)RUN_STREAMS * RUN_OUTPUT_MIN / 2); /* each has a reason */
 	}
 	assert_true(kept <= RUNS_OUTPUT_BYTES_MAX + (size_t)CALLS * (RUN_STREAMS * RUN_OUTPUT_MIN + 4096));
 }

@@ -1,4 +1,5 @@
-/* The roots of a client: when they are asked for, what is taken of the answer, and what waits for it. */
+/* The roots of a client: when they are requested, which parts of the answer are used, and which requests wait for
+ * it. */
 #include "mcp/roots.h"
 #include "tests/unit/server-rig.h"
 
@@ -33,7 +34,7 @@ static void an_import_waits_for_the_roots(void **state)
 {
 	struct rig *r = *state;
 	initialize_with_roots(r, "2025-11-25");
-	quiet(r); /* nobody has named a path yet */
+	quiet(r); /* no path was named yet */
 	call_tool(r, "1", "import_files",
 		  "{\"session_id\":\"s1\",\"files\":[{\"file_content\":\"x\",\"destination\":\"d\"}]}");
 	expect_imported(r, 1);
@@ -48,7 +49,7 @@ static void an_import_waits_for_the_roots(void **state)
 	expect_imported(r, 2);
 	expect_imported(r, 3);
 	assert_string_equal(fake.allowed, "/data/a b:/srv");
-	/* Known now; a second answer to the same request counts for nothing. */
+	/* The roots are known now. A second answer to the same request is ignored. */
 	answer(r, request, "\"result\":{\"roots\":[{\"uri\":\"file:///evil\"}]}");
 	call_tool(r, "4", "import_files", IMPORT);
 	expect_imported(r, 4);
@@ -92,7 +93,7 @@ static void a_client_that_does_not_answer_times_out(void **state)
 	loop_skip(r->loop, 5000);
 	expect_imported(r, 1);
 	call_tool(r, "2", "import_files", IMPORT);
-	expect_imported(r, 2); /* it is not asked a second time */
+	expect_imported(r, 2); /* there is no second request */
 }
 
 static void clients_without_roots_get_no_request(void **state)

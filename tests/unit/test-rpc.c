@@ -99,7 +99,7 @@ static void bounds_depth_size_and_ids(void **state)
 		buf_add_str(&b, "i");
 	buf_add_str(&b, "\"}");
 	expect((const char *)b.data, b.len, "invalid -32600 -");
-	/* Brackets in strings count for nothing. */
+	/* Brackets in strings do not count. */
 	buf_reset(&b);
 	buf_add_str(&b, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\",\"params\":{\"code\":\"\\\"");
 	for (size_t i = 0; i < 1000; i++)

@@ -1,5 +1,5 @@
-/* line/run: what is sent, what is sent again, what PID 1 replays of a former server's runs: told once, whole, and not before it
- * has ended. */
+/* line/run: frames that are sent, frames that are sent again, and runs of a former server that PID 1 replays. Each
+ * of these is reported once, complete, and after its end. */
 #include "manager/line/run.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@ struct bench {
 	struct loop *loop;
 	struct dispatch d;
 	struct buf sent;
-	struct run_waiter waiter; /* for a run of ours, for results to ride on */
+	struct run_waiter waiter; /* a run of ours, whose result carries reports */
 	uint32_t call;
 	struct run_result told;
 	struct fail failed;
@@ -106,7 +106,7 @@ static void start(void)
 	start_with((struct run_spec){ .wait_ms = RUN_WAIT_FOR_END });
 }
 
-/* A cell of ours, from start to end: its result carries what there is to tell. */
+/* Runs a cell from start to end; its result carries all pending reports. */
 static void run_one(void)
 {
 	start();
@@ -127,7 +127,7 @@ static void earlier_runs_are_reported_once(void **state)
 	assert_string_equal(b.told.earlier[0].result.stdout_text, "three");
 	assert_int_equal(b.told.earlier[1].seq, 5);
 	assert_false(b.told.earlier[1].ended);
-	/* Only what was told is acknowledged. */
+	/* Only reported runs are acknowledged. */
 	assert_int_equal(sent(FRAME_ACK, 3), 1);
 	assert_int_equal(sent(FRAME_ACK, 5), 0);
 
@@ -143,7 +143,7 @@ static void earlier_runs_are_reported_once(void **state)
 	assert_int_equal(b.told.n_earlier, 0);
 }
 
-/* One write for both: PID 1 wakes up once. */
+/* One write for both, so PID 1 wakes up once. */
 static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 {
 	run_one();
@@ -154,13 +154,13 @@ static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 	assert_int_equal(first.call, 1);
 	assert_int_equal(frame_header_read(b.sent.data + FRAME_HEADER_SIZE).type, FRAME_EXECUTE);
 
-	/* With nothing to ride on it goes by itself. */
+	/* Without another frame it is sent alone. */
 	assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
 	buf_reset(&b.sent);
 	loop_skip(b.loop, 10);
 	assert_int_equal(frame_header_read(b.sent.data).type, FRAME_ACK);
 
-	/* Not too many of them wait, and none of a connection that broke. */
+	/* The number of waiting acknowledgements is limited, and those of a broken connection are dropped. */
 	run_one();
 	dispatch_drop_acks(&b.d);
 	buf_reset(&b.sent);
@@ -169,7 +169,7 @@ static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 	assert_int_equal(b.sent.len, 4 * FRAME_HEADER_SIZE);
 }
 
-/* The connection broke before anybody was told: PID 1 starts over. */
+/* The connection broke before the report, so PID 1 starts over. */
 static void a_replay_replaces_the_output(void **state)
 {
 	b.d.last_earlier = b.d.last_call = 1;
@@ -183,12 +183,12 @@ static void a_replay_replaces_the_output(void **state)
 static void unknown_and_refused_runs_are_acknowledged_and_dropped(void **state)
 {
 	b.d.last_earlier = b.d.last_call = 2;
-	/* A call of this server's own that it gave up on. */
+	/* A run that this server abandoned. */
 	assert_int_equal(feed(FRAME_CALL, 3, "{\"kind\":\"execute\"}"), 0);
 	assert_int_equal(feed(FRAME_OUT, 3, "x"), 0);
 	assert_int_equal(feed(FRAME_END, 3, "{\"ending\":\"ok\"}"), 0);
 	assert_int_equal(sent(FRAME_ACK, 3), 1);
-	/* A call that PID 1 would not take: nothing ran. */
+	/* A run that PID 1 refused: nothing ran. */
 	assert_int_equal(feed(FRAME_CALL, 2, "{\"kind\":\"terminal\"}"), 0);
 	assert_true(runs_busy(&b.d));
 	assert_int_equal(feed(FRAME_END, 2, "{\"ending\":\"refused\"}"), 0);
@@ -213,7 +213,7 @@ static void runs_unknown_to_pid_1_are_sent_again(void **state)
 	b.d.open = true;
 	runs_resume(&b.d, /* last_known= */ 0);
 	assert_int_equal(sent(FRAME_EXECUTE, 1), 1);
-	/* Now it knows: it will replay. */
+	/* PID 1 knows the run now and will replay it. */
 	runs_resume(&b.d, 1);
 	assert_int_equal(sent(FRAME_EXECUTE, 1), 1);
 	assert_int_equal(feed(FRAME_CALL, 1, "{}"), 0);
@@ -275,7 +275,7 @@ static void stop_loop(void *ctx)
 	loop_stop(ctx, 0);
 }
 
-/* Until what timers are due by now have fired. */
+/* Runs the loop until all due timers have fired. */
 static void turn(void)
 {
 	struct timer *t = timer_new(b.loop, stop_loop, b.loop);
@@ -291,7 +291,7 @@ static void mark(uint32_t call, unsigned number)
 	assert_int_equal(feed(FRAME_MARK, call, payload), 0);
 }
 
-/* A run whose caller waits no longer, after its first piece. */
+/* A run whose caller stopped waiting after its first piece. */
 static void start_kept(const char *out)
 {
 	start_with((struct run_spec){ .wait_ms = 0 });
@@ -320,7 +320,7 @@ static void a_wait_that_times_out_returns_the_output_so_far(void **state)
 	assert_int_equal(sent(FRAME_ACK, 1), 1);
 	assert_true(runs_busy(&b.d));
 
-	/* The next wait has only what is new, also an end that came in between. */
+	/* The next wait returns only new output, and an end that came in between. */
 	assert_int_equal(feed(FRAME_OUT, 1, "two"), 0);
 	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
 	assert_int_equal(sent(FRAME_ACK, 1), 1);
@@ -380,7 +380,7 @@ static void delivered_output_is_not_repeated_after_a_replay(void **state)
 	assert_string_equal(b.told.stdout_text, "two");
 }
 
-/* The one that had asked for it was cancelled in between. */
+/* The request for it was cancelled in between. */
 static void output_of_a_cancelled_wait_is_kept(void **state)
 {
 	start_with((struct run_spec){ .wait_ms = 0 });
@@ -416,7 +416,7 @@ static void a_wait_ends_without_a_connection(void **state)
 	assert_string_equal(b.told.stdout_text, "one and more");
 }
 
-/* Behind one that nobody waits for, a call without a wait is answered after its own limit, if it has not begun. */
+/* Behind a run without a waiter, a run without a wait is answered after its own limit if it has not begun. */
 static void a_run_queued_behind_a_kept_run_is_reported(void **state)
 {
 	start_kept("one");
@@ -429,7 +429,7 @@ static void a_run_queued_behind_a_kept_run_is_reported(void **state)
 	assert_int_equal(b.told.n_earlier, 1);
 }
 
-/* Whose end nobody told us when to expect; a client is patient. */
+/* The end of the run before it is unknown, and a client can wait. */
 static void a_run_queued_behind_a_client_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -450,7 +450,7 @@ static void a_run_queued_behind_a_client_is_reported(void **state)
 	runs_end_client(&b.d, 2);
 }
 
-/* A client that has given up without a word: whichever call comes next says that the old run goes on, and can have it. */
+/* A client has given up silently. The next call reports that the old run still runs, and can join it. */
 static void a_long_run_without_a_reader_is_reported(void **state)
 {
 	for (enum run_kind kind = RUN_CODE; kind <= RUN_TERMINAL; kind++) {
@@ -496,7 +496,7 @@ static void a_long_run_without_a_reader_is_reported(void **state)
 	}
 }
 
-/* A client that timed out or cancelled may say nothing, and only send its next call. */
+/* A client that timed out or cancelled may only send its next call. */
 static void a_run_queued_behind_an_abandoned_run_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -528,7 +528,7 @@ static void feed_prompt(enum frame_type type, uint32_t call, int inputs, const c
 	assert_int_equal(feed(type, call, payload), 0);
 }
 
-/* A terminal is a process of its own, so its screens take a moment. */
+/* The terminal is a separate process, so its screens take a moment. */
 static void wait_for_end(unsigned number)
 {
 	while (b.ends < number)
@@ -560,7 +560,7 @@ static void a_prompt_is_answered_once(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	start_asking(RUN_CODE);
-	/* Whoever comes again is told at once. */
+	/* A caller that joins again is answered at once. */
 	join(1, 60000);
 	turn();
 	feed_prompt(FRAME_MARK, 1, 0, ",\"mark\":2");
@@ -572,7 +572,7 @@ static void a_prompt_is_answered_once(void **state)
 	assert_int_equal(answer("again", &f), -1);
 	assert_int_equal(f.cause, CAUSE_NO_PROMPT);
 	join(1, 60000);
-	/* What PID 1 said before it had the answer. */
+	/* A frame that PID 1 sent before it had the answer. */
 	feed_prompt(FRAME_PROMPT, 1, 0, "");
 	turn();
 	assert_int_equal(b.ends, 2);
@@ -580,7 +580,7 @@ static void a_prompt_is_answered_once(void **state)
 	assert_int_equal(b.told.ending, ENDING_OK);
 }
 
-/* Sent again until PID 1 has said that it has it, and known to a new server. */
+/* Sent again until PID 1 confirms it, and known to a new server. */
 static void an_answer_survives_a_broken_connection(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };

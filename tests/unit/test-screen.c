@@ -1,4 +1,4 @@
-/* base/screen: text that moves the cursor becomes what a terminal shows in the end. */
+/* base/screen: text that moves the cursor becomes the final content of a terminal. */
 #include "base/screen.h"
 
 #include "base/alloc.h"
@@ -38,7 +38,7 @@ static void a_backspace_moves_back(void **state)
 	check("|\b/\b-\b\\\n", "\\\n");
 	check("abc\b\bX\n", "aXc\n");
 	check("\b\b\bx", "x");
-	/* As man pages print bold and underlined. */
+	/* Bold and underlined text in man pages. */
 	check("b\bbo\bol\bld\bd _\bu\n", "bold u\n");
 }
 
@@ -46,7 +46,7 @@ static void sequences_move_and_erase(void **state)
 {
 	check("downloading\r\x1b[Kdone\n", "done\n");
 	check("one\x1b[2K\rtwo\n", "two\n");
-	/* Bars below each other, as nested loops draw them. */
+	/* Several bars, like those of nested loops. */
 	check("\router 0\n\rinner 0\x1b[A\router 1\n\rinner 1\x1b[A\router 2\n", "outer 2\ninner 1");
 	check("a\nb\nc\n\x1b[2A\rB\n", "a\nB\nc\n");
 	check("junk\n\x1b[2J\x1b[Hfirst\n\x1b[Hsecond\n", "second\n");
@@ -95,7 +95,7 @@ static void repeat(struct buf *b, const char *s, size_t times)
 		buf_add_str(b, s);
 }
 
-/* Steps, not time: 400,000 letters and 100,000 erasures took 40,000 million. */
+/* Counts steps instead of time: 400,000 letters and 100,000 erasures took 40,000 million steps. */
 static size_t steps_of(struct buf *in, struct buf *out)
 {
 	buf_reset(out);
@@ -135,7 +135,7 @@ static void moves_add_a_bounded_number_of_blanks(void **state)
 	size_t n = in.len;
 	assert_true(steps_of(&in, &out) < 8 * n);
 	assert_true(out.len < 2 * n + (1u << 20));
-	/* The first ones are where they belong. */
+	/* The first ones are in the right place. */
 	assert_int_equal(strspn(buf_str(&out), " "), 998);
 }
 

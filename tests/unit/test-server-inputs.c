@@ -75,7 +75,7 @@ static void a_declined_prompt_is_passed_to_the_model(void **state)
 	}
 }
 
-/* A form must not ask for secrets. */
+/* A form must not request secrets. */
 static void passwords_and_clients_without_elicitation_go_to_the_model(void **state)
 {
 	struct rig *r = *state;

@@ -205,7 +205,7 @@ static void paths_are_completed_in_allowed_folders(void **state)
 	assert_int_equal(n_paths(&allowed, inside, "/sal"), 1);
 	assert_int_equal(n_paths(&allowed, inside, "/.h"), 1);
 
-	/* Neither a path nor a link leads out. */
+	/* No path and no link leads outside. */
 	assert_int_equal(n_paths(&allowed, closed, "/"), 0);
 	assert_int_equal(n_paths(&allowed, inside, "/../closed/"), 0);
 	assert_int_equal(n_paths(&allowed, inside, "/way/"), 0);

@@ -21,7 +21,7 @@ static json_t *execute(struct rig *r, const char *arguments, const char *meta)
 	return ask(r, "tools/call", params, meta);
 }
 
-/* The handle of a task that goes on until it is cancelled. */
+/* The handle of a task that runs until it is cancelled. */
 static json_t *make_task(struct rig *r)
 {
 	json_t *m = execute(r, "\"code\":\"task\"", TASKS_META);
@@ -55,7 +55,7 @@ static void other_clients_get_no_task(void **state)
 	struct rig *r = *state;
 	json_auto_t *undeclared = execute(r, "\"code\":\"task\"", META);
 	assert_string_equal(text_at(undeclared, "result|resultType"), "complete");
-	/* Who says how long to wait gets an answer then. */
+	/* A client that sets the wait gets an answer after it. */
 	json_auto_t *waits = execute(r, "\"code\":\"task\",\"wait\":5", TASKS_META);
 	assert_string_equal(text_at(waits, "result|resultType"), "complete");
 	initialize(r, "2025-11-25");
@@ -171,7 +171,7 @@ static void a_subscriber_is_notified_of_the_end(void **state)
 	assert_string_equal(text_at(ack, "params|notifications|taskIds|1"), "k3");
 	assert_int_equal(json_array_size(at(ack, "params|notifications|taskIds")), 2);
 	assert_notified(r, "k3", "completed");				      /* it had ended before */
-	json_decref(ask(r, "tasks/cancel", "\"taskId\":\"k2\"", TASKS_META)); /* not asked for */
+	json_decref(ask(r, "tasks/cancel", "\"taskId\":\"k2\"", TASKS_META)); /* not subscribed to */
 	json_auto_t *cancelled = ask(r, "tasks/cancel", "\"taskId\":\"k1\"", TASKS_META);
 	assert_string_equal(text_at(cancelled, "result|resultType"), "complete");
 	assert_notified(r, "k1", "cancelled");
@@ -179,7 +179,7 @@ static void a_subscriber_is_notified_of_the_end(void **state)
 }
 
 /* evidence: loop-work */
-/* Parsing a result of several MiB would keep the loop busy. What was parsed and printed again would have lost two digits. */
+/* Parsing a result of several MiB would block the loop. Parsing and printing it again would lose two digits. */
 static void a_result_is_passed_on_unchanged(void **state)
 {
 	struct rig *r = *state;

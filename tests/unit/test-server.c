@@ -101,7 +101,7 @@ static void tools_are_listed_as_each_revision_defines_them(void **state)
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{\"cursor\":null}}", "2 ok");
 }
 
-/* Every conversation pays for these characters, whether it uses a tool or not. */
+/* Every conversation contains these texts, whether it uses a tool or not. */
 static void texts_for_models_stay_short(void **state)
 {
 	struct rig *r = *state;
@@ -114,7 +114,7 @@ static void texts_for_models_stay_short(void **state)
 	AUTO(freep) char *tools = json_dumps(at(m, "result"), JSON_COMPACT);
 	assert_in_range(utf8_length(tools) + utf8_length(instructions), 10000, TOOLS_TEXT_MAX);
 
-	/* The default of `timeout` is in one place, which also says when it does not apply. */
+	/* The default of `timeout` is stated once, where the text also says when it does not apply. */
 	assert_non_null(strstr(instructions, "{run: 7, wait: 60} continues waiting"));
 	assert_null(strstr(instructions, "30"));
 	assert_null(strstr(instructions, "says how the run ended"));
@@ -323,7 +323,7 @@ static void malformed_input(void **state)
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":[]}}");
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}");
 	quiet(r);
-	/* Where the schema has no error without an id, silence. */
+	/* No answer in revisions whose schema requires an id in errors. */
 	initialize(r, "2025-06-18");
 	send(r, "{");
 	quiet(r);
@@ -350,7 +350,7 @@ static void other_requests_do_not_wait_for_a_cell(void **state)
 	struct rig *r = *state;
 	call_tool(r, "1", "execute_code", "{\"session_id\":\"s1\",\"code\":\"wait\"}");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}", "2 ok");
-	/* The id is taken; "1" is another one. */
+	/* The id is in use; "1" is another one. */
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1 -32600");
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"ping\"}", "\"1\" ok");
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"1\"}}");
@@ -425,7 +425,7 @@ static void subscriptions_stay_open(void **state)
 	       "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{}," META
 	       "}}",
 	       "99 -32603");
-	/* They end with the server, each by its result. */
+	/* Subscriptions end with the server, each by its result. */
 	server_stop(r->server);
 	json_auto_t *end = receive(r, 1000);
 	assert_int_equal(json_integer_value(at(end, "id")), 0);
@@ -459,7 +459,7 @@ static void log_requests(struct rig *r)
 	quiet(r);
 }
 
-/* At debug level: one line for each request, with its id, what became of it, and how long it took. */
+/* At debug level there is one line for each request, with its id, its outcome and its time. */
 static void each_request_is_logged_in_one_line(void **state)
 {
 	static const char *const want[] = { "debug: request \"init\" initialize: ok in ",
@@ -532,8 +532,8 @@ static void output_for_a_stalled_reader_is_bounded(void **state)
 		turn(r, 0);
 		assert_int_equal(r->ended, -1);
 	}
-	/* What was started and answered is near the mark at which reading pauses, not near what was sent: 8 MiB hold about 400 answers
-	 * of 20,000 characters, and 256 calls may be under way. */
+	/* The number of started and answered calls is near the mark at which reading pauses, not near the number
+	 * that was sent: 8 MiB hold about 400 answers of 20,000 characters, and 256 calls may be under way. */
 	assert_true(fake.done < 700 && sent > fake.done);
 	AUTO(freep) bool *seen = xcalloc(sent, sizeof(*seen));
 	for (unsigned i = 0; i < sent; i++) {

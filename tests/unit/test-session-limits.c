@@ -1,4 +1,4 @@
-/* manager/model/limits: what a call may ask for, and what it is told otherwise. */
+/* manager/model/limits: the limits that a create may request, and the errors otherwise. */
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/model/limits.h"
@@ -51,7 +51,7 @@ static void room_for_files_follows_the_memory_limit(void **state)
 	assert_true(choose((struct limits_wanted){ .memory = 8 * GIB }).tmpfs == 800 * MIB);
 	assert_true(choose((struct limits_wanted){ .memory = 2 * GIB }).tmpfs == 200 * MIB);
 	assert_true(choose((struct limits_wanted){ .memory = GIB }).tmpfs == 100 * MIB);
-	/* What is left beside full mounts is never less than what the settings need. */
+	/* The memory left beside full mounts is at least what the settings need. */
 	for (uint64_t memory = 320 * MIB; memory <= 8 * GIB; memory += 16 * MIB) {
 		struct limits l = choose((struct limits_wanted){ .memory = memory });
 		assert_true(l.tmpfs >= 31 * MIB && 2 * l.tmpfs + 256 * MIB <= memory && l.tmpfs % 4096 == 0);
@@ -130,7 +130,7 @@ static void limits_end_at_half_of_the_machine(void **state)
 	      "memory: 6145m is more than a session may have here, 6g");
 	check(0, 4, (struct limits_machine){ 12 * GIB, 8 }, NULL);
 	check(0, 5, (struct limits_machine){ 12 * GIB, 8 }, "cpus: 5 is more than a session may have here, 4");
-	/* Never less than what every session has. */
+	/* At least what every session has. */
 	check(3 * GIB, 2, (struct limits_machine){ 3 * GIB, 1 }, "memory: 3g is more than a session may have here, 2g");
 	check(8 * GIB, 8, (struct limits_machine){ 0, 0 }, NULL);
 }

@@ -1,5 +1,5 @@
-/* The manager on the fake engine, with a database that somebody else writes to: rows do not decide which container is removed or
- * attached to. */
+/* The manager on the fake engine with a database that other programs write to: rows do not decide which container
+ * is removed or attached to. */
 /* evidence: rows-containers */
 #include "base/alloc.h"
 #include "manager/manager.h"
@@ -12,7 +12,7 @@ static struct fake *fake;
 static struct manager *manager;
 static struct conversation *conversation;
 
-/* What a call gave. */
+/* The results of a call. */
 static struct {
 	bool done;
 	struct fail fail;
@@ -107,7 +107,7 @@ static struct fake_container *container_of_session(const char *id)
 	return NULL;
 }
 
-/* The server of `id` ends, its row is changed, and the next server comes. */
+/* The server of `id` ends, its row is changed, and the next server starts. */
 static void change_row(const char *id, const char *change)
 {
 	AUTO(freep) char *sql = xasprintf("UPDATE sessions SET %s WHERE id = '%s'", change, id);
@@ -157,7 +157,7 @@ static void a_row_without_a_seal_removes_nothing_that_has_one(void **state)
 	check_both_ways_to_stop(id, victim);
 }
 
-/* A server of the version before has started both. */
+/* A server of the previous version has started both. */
 static void a_container_that_serves_another_session_is_left_alone(void **state)
 {
 	AUTO(freep) char *id = create(), *other = create();
@@ -186,7 +186,7 @@ static void a_session_of_the_previous_version_is_adopted_and_stopped(void **stat
 	assert_int_equal(fake_count(fake), 0);
 }
 
-/* The name is the row's, and another container has got it since. */
+/* Another container has got the name in the row since. */
 static void a_container_with_another_mark_is_left_alone(void **state)
 {
 	AUTO(freep) char *id = create();

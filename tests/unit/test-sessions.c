@@ -1,4 +1,5 @@
-/* The manager on the fake engine: the life of a session, conversations, operations, and the servers that follow each other. */
+/* The manager on the fake engine: the life of a session, conversations, operations, and servers that follow each
+ * other. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "manager/model/token.h"
@@ -10,7 +11,7 @@ static struct fake *fake;
 static struct manager *manager;
 static struct conversation *conversation;
 
-/* What a call gave. */
+/* The results of a call. */
 static struct {
 	bool done;
 	struct fail fail;
@@ -328,7 +329,7 @@ static void a_conversation_cannot_touch_anothers_session(void **state)
 	struct copy_request copy = { .session_id = id, .exports = paths, .n = 1, .on_done = on_copied };
 	assert_null(manager_copy(conversation, &copy, &got.fail));
 	assert_int_equal(got.fail.kind, FAIL_FOREIGN);
-	/* Both have sessions of their own, and see no others. */
+	/* Both have their own sessions and do not see the others. */
 	AUTO(freep) char *own = create();
 	run(own);
 	assert_int_equal(got.ending, ENDING_OK);
@@ -364,7 +365,7 @@ static void a_closed_conversation_gets_no_results(void **state)
 	conversation = conversation_close(conversation);
 	FAKE_UNTIL(fake, !fake_call_find(c, c->pid1->last_call));
 	assert_false(got.done);
-	/* Its session stays, for whoever opens the conversation again. */
+	/* Its session stays until the conversation is opened again. */
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
 	fake_on_call = NULL;
 	run(id);
@@ -393,7 +394,7 @@ static void a_cancelled_run_is_interrupted(void **state)
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->last_call);
 	struct fake_container *c = fake_only(fake);
 	op_cancel(op);
-	/* It ends as interrupted and is acknowledged; nobody is told. */
+	/* The run ends as interrupted and is acknowledged; there is no report. */
 	FAKE_UNTIL(fake, !fake_call_find(c, c->pid1->last_call));
 	assert_false(got.done);
 	fake_on_call = NULL;
@@ -427,7 +428,7 @@ static void an_invalid_id_is_rejected_at_once(void **state)
 {
 	assert_null(start_run("../x"));
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
-	/* One that could be is looked for first. */
+	/* A valid id is looked up first. */
 	run("aaaaaaaaaaaaaaaaaaaaaaaaaa");
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
 }
@@ -568,7 +569,7 @@ static void a_session_keeps_its_own_limits(void **state)
 	assert_true(spec->tmpfs == 300u << 20 && spec->pids == b.config.pids_limit);
 	conversation_each_session(conversation, take_limits, &told);
 	assert_true(told.memory == 3ull << 30 && told.cpu_quota == 150000 && told.home == 8ull << 30);
-	/* Also where the next server has other settings. */
+	/* Even if the next server has other settings. */
 	manager_free(manager);
 	b.config.memory_limit = 1ull << 30;
 	b.config.cpu_quota = 100000;

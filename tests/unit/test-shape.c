@@ -1,4 +1,4 @@
-/* base/shape: what a JSON text would cost to parse. */
+/* base/shape: the cost of parsing a JSON text. */
 #include "base/shape.h"
 
 #include "tests/unit/unit.h"

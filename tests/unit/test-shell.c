@@ -1,4 +1,4 @@
-/* kernels/commands/shell: what a shell may hand on to the next one. */
+/* kernels/commands/shell: state that a shell may pass on to the next one. */
 #include <errno.h>
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* manager/files: what a hostile container can make the host write, and what it cannot read of the host. */
+/* manager/files: limits on what a hostile container makes the host write, and host files that it cannot read. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/mman.h>
@@ -61,7 +61,7 @@ static struct sink *new_sink(void)
 	return sink_new(folder, "x", &(struct sink_limits){ .bytes = MIB, .apparent = 1024 * MIB });
 }
 
-/* Takes the frames, and keeps: 0, or -1 with f filled. */
+/* Takes the frames and keeps the file: 0, or -1 with f filled. */
 static int keep(const struct buf *frames, struct sink_result *ret, struct fail *f)
 {
 	struct sink *s = new_sink();
@@ -76,7 +76,7 @@ static int keep(const struct buf *frames, struct sink_result *ret, struct fail *
 
 static void announced_sizes_are_limited_by_the_data(void **state)
 {
-	/* A file in a directory, of this size, with (if it has one) this piece of data, which does not come. */
+	/* A file of this size in a directory. If it has a piece of data, that is announced but does not come. */
 	static const struct {
 		uint64_t size, at, n;
 		bool has_piece, fits;
@@ -153,7 +153,7 @@ static void many_files_share_the_limit(void **state)
 	assert_int_equal(f.kind, FAIL_LIMIT);
 }
 
-/* Files that hold nothing take a header each. */
+/* Empty files take a header each. */
 static void headers_count_against_the_limit(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 };
@@ -181,7 +181,7 @@ static void a_stopped_sink_keeps_nothing(void **state)
 	assert_int_equal(sink_keep(s, &kept, &f), -1);
 	assert_int_equal(f.kind, FAIL_CANCELLED);
 	sink_free(s);
-	/* Nothing but the folder for what comes in, which is empty. */
+	/* Only the folder for incoming files is there, and it is empty. */
 	AUTO(freep) char *incoming = xasprintf("%s/exports/incoming", folder), *vault = xasprintf("%s/exports", folder);
 	assert_int_equal(rmdir(incoming), 0);
 	assert_int_equal(rmdir(vault), 0);
@@ -263,7 +263,7 @@ static void hash_data(const uint8_t *content, size_t n, uint64_t declared, char 
 	digest_free(d);
 }
 
-/* However content came, it has one name; content that ends with a piece too. */
+/* Content has the same name however it came, also content that ends at a piece's end. */
 static void data_and_a_descriptor_give_the_same_hash(void **state)
 {
 	AUTO(freep) uint8_t *content = large_content();
@@ -506,7 +506,7 @@ static void storage_may_lie_in_the_state_folder(void **state)
 			 *hard = xasprintf("%s/state/storage/hard", folder);
 	assert_int_equal(link(db, hard), 0);
 	assert_false(host_reads("state/storage", "state", "state/storage/hard"));
-	/* And the other way round. */
+	/* The same in the other direction. */
 	make_file("state/plain", 0600);
 	assert_true(host_reads("state", "state/storage", "state/plain"));
 	assert_false(host_reads("state", "state/storage", "state/storage/mine"));

@@ -1,4 +1,4 @@
-/* kernels/guard/sockets: what the kernel says about sockets of a namespace, and what they take. */
+/* kernels/guard/sockets: the kernel's list of a namespace's sockets, and their memory. */
 /* evidence: container-sockets */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* base/span: where JSON values end, and what is none. */
+/* base/span: the ends of JSON values, and invalid text. */
 #include "base/span.h"
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* manager/store/chain: whatever is done to the log behind Husk's back is found, on SQLite and on Postgres. */
+/* manager/store/chain: every change of the log outside Husk is found, on SQLite and on Postgres. */
 #include "manager/store/store.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 static struct bench b;
 static struct answer a;
 static struct log_verdict seen; /* of the last verify() */
-static char *found;		/* and what it found: "session: fault record item\n" for each */
+static char *found;		/* and its findings: "session: fault record item\n" for each */
 static char *receipt;
 
 static int setup(void **state)
@@ -64,7 +64,7 @@ static void on_names(void *ctx, char *const *names, size_t n, const struct fail 
 	loop_stop(b.loop, 0);
 }
 
-/* What is found in the whole store. */
+/* Findings in the whole store. */
 static const char *verify(void)
 {
 	struct verification l = { 0 };
@@ -180,7 +180,7 @@ static void an_untouched_log_verifies(void **state)
 	assert_null(get_receipt("another boot"));
 }
 
-/* --- what somebody does to it ------------------------------------------------------------------------------------ */
+/* --- changes of the log ------------------------------------------------------------------------------------------ */
 
 #define NEW_EXECUTION "INSERT INTO executions (session, seq, tool, started, ended, in_bytes, out_bytes) VALUES "
 #define NEW_EXPORT                                                                                                     \
@@ -239,7 +239,7 @@ static const struct {
 
 static const char *const tables[] = { "executions", "exports", "receipts", "chain", "chain_heads", "chain_tombstones" };
 
-/* For all tables: each time, their names take the places in the format. */
+/* Runs the format for each table, with the table's name in its places. */
 static void for_all_tables(const char *format)
 {
 	AUTO(buf_release) struct buf sql = { 0 };
@@ -253,7 +253,7 @@ static void for_all_tables(const char *format)
 #define SAVE "CREATE TABLE saved_%1$s AS SELECT * FROM %1$s; "
 #define RESTORE "DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM saved_%1$s; "
 
-/* Without the gap that the test's own number leaves. */
+/* Without the gap of the test's own number. */
 static bool covered_up(void)
 {
 	AUTO(freep) char *lines = xstrdup(verify());
@@ -275,7 +275,7 @@ static void every_change_of_the_log_is_found(void **state)
 		verify();
 		if (!strstr(found, acts[i].finding))
 			fail_msg("%s: '%s' is not in: %s", acts[i].sql, acts[i].finding, found);
-		/* What is written now goes on, and covers nothing up. */
+		/* Later writes continue the chain and hide nothing. */
 		execution("s1", 40, 41);
 		export("s1", "e40");
 		ask_executions(&b, &a, "s1", 10);
@@ -285,7 +285,7 @@ static void every_change_of_the_log_is_found(void **state)
 	}
 }
 
-/* --- what swallows it -------------------------------------------------------------------------------------------- */
+/* --- triggers that swallow records ------------------------------------------------------------------------------- */
 
 #define SQLITE_TRIGGER(table) "CREATE TRIGGER t BEFORE INSERT ON " table " BEGIN SELECT RAISE(IGNORE); END"
 #define POSTGRES_TRIGGER(table)                                                                                        \
@@ -359,7 +359,7 @@ static void numbers_of_a_killed_server_are_not_a_gap(void **state)
 	write_log();
 	unrecorded("s1", 3);
 	unrecorded("s1", 5);
-	execution("s1", 4, 41); /* told by PID 1 after all */
+	execution("s1", 4, 41); /* reported by PID 1 later */
 	execution("s1", 6, 61);
 	do
 		ask_executions(&b, &a, "s1", 10);
@@ -488,7 +488,7 @@ static void cells_are_deleted_with_their_record(void **state)
 	struct cell_piece pieces[] = {
 		{ .session = "s1", .seq = 1, .output = true, .content = "b", .at = 1 },
 		{ .session = "s1", .seq = 1, .output = true, .content = "a", .at = 2 },
-		{ .session = "s1", .seq = 1, .output = true, .content = "a", .at = 2 }, /* told again */
+		{ .session = "s1", .seq = 1, .output = true, .content = "a", .at = 2 }, /* repeated */
 		{ .session = "s1", .seq = 1, .output = true, .content = "a", .at = 3 },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++)

@@ -72,7 +72,7 @@ static void an_export_survives_a_restart(void **state)
 	assert_int_equal(e->mode, 0640);
 	assert_int_equal(e->mtime_ms, 1234567890123);
 	assert_int_equal(e->created, 5);
-	ask_export_get(&b, &a, "t2", "e1"); /* another thread's is not there */
+	ask_export_get(&b, &a, "t2", "e1"); /* another conversation's export is not visible */
 	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 	add_export("e1", "/workspace/a.csv", 5, false); /* recorded twice, kept once */
@@ -159,7 +159,7 @@ static void count(void *ctx, const struct export_record *found, const struct fai
 	++*(int *)ctx;
 }
 
-/* Content `hash`, which takes 8 bytes, in a folder of its own; the caller owns its path. */
+/* Content `hash`, which takes 8 bytes, in a new folder; the caller owns its path. */
 static char *keep_content(const char *hash)
 {
 	AUTO(freep) char *folder = xasprintf("%s/%s", b.dir, hash);
@@ -194,7 +194,7 @@ static void bytes_of_exports_are_limited_and_counted_once(void **state)
 	claim("t1", "e1", "h1", FAIL_NONE, NULL);
 	claim("t1", "e2", "h2", FAIL_NONE, NULL);
 	claim("t1", "e3", "h3", FAIL_LIMIT, "EXPORTS_MAX_SIZE_PER_CONVERSATION");
-	/* What is there already takes no more. */
+	/* Existing content takes no more space. */
 	claim("t1", "e4", "h1", FAIL_NONE, NULL);
 	claim("t2", "e5", "h2", FAIL_NONE, NULL);
 	claim("t2", "e6", "h4", FAIL_NONE, NULL);
@@ -242,7 +242,7 @@ static void deleted_exports_free_space(void **state)
 	e.file = "file";
 	ask_export_delete(&b, &a, &e, content);
 	assert_fine(&a);
-	/* The other conversation has it still. */
+	/* The other conversation still has it. */
 	assert_int_equal(access(content, F_OK), 0);
 	claim("t1", "e4", "h4", FAIL_NONE, NULL);
 	ask_exports(&b, &a, "t1", 0, NULL, 10);
@@ -259,7 +259,7 @@ static void deleted_exports_free_space(void **state)
 static void a_cancelled_job_is_not_answered(void **state)
 {
 	int answers[3] = { 0 };
-	struct store_job *first = store_export_get(b.store, "t1", "e1", count, &answers[0]); /* may run already */
+	struct store_job *first = store_export_get(b.store, "t1", "e1", count, &answers[0]); /* it may already run */
 	struct store_job *second = store_export_get(b.store, "t1", "e1", count, &answers[1]);
 	store_export_get(b.store, "t1", "e1", count, &answers[2]);
 	store_cancel(first);

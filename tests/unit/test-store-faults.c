@@ -1,5 +1,5 @@
-/* manager/store: databases that are damaged, locked, gone, stopped or back again. The loop goes on, every job is answered, and the
- * answer says what to do and never a password. */
+/* manager/store: databases that are damaged, locked, missing, stopped or back again. The loop keeps running, every
+ * job is answered, and the answer names the next step and never a password. */
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -49,7 +49,7 @@ static void list(void)
 	ask_exports(&b, &a, NULL, 0, NULL, 100);
 }
 
-/* Until the store answers again: it tries by itself, with pauses in between. */
+/* Waits until the store answers again. It retries by itself, with pauses. */
 static void list_until_fine(void)
 {
 	do
@@ -91,7 +91,7 @@ static void a_file_that_is_not_a_database_is_named(void **state)
 }
 
 /* evidence: store-damage */
-/* Damage of any kind is answered, with rows or with a failure: nothing crashes, nothing hangs. */
+/* Every kind of damage is answered with rows or a failure; nothing crashes or hangs. */
 static void a_damaged_file_is_survived(void **state)
 {
 	AUTO(freep) char *path = database();
@@ -183,7 +183,7 @@ static void a_newer_store_is_left_alone(void **state)
 	assert_fault("newer Husk");
 }
 
-/* Of before stores had ids. */
+/* From the time when stores had no ids. */
 static void an_older_store_is_brought_up_to_date(void **state)
 {
 	list();
@@ -236,7 +236,7 @@ static void an_unreachable_postgres_is_named(void **state)
 	list();
 	assert_fault("DATABASE_URL");
 	assert_keeps_the_secret();
-	/* A server's words may hold what it was given. */
+	/* A server's message may contain the text that it got. */
 	use_url("%s&password=hunter2&options=-chunter2", bench_url);
 	list();
 	assert_fault("DATABASE_URL");
@@ -284,7 +284,7 @@ static void a_killed_postgres_is_reconnected(void **state)
 	assert_fine(&a);
 }
 
-/* A connection that the server closed meanwhile costs nobody an answer. */
+/* A connection that the server closed meanwhile causes no failure. */
 static void a_restarted_postgres_causes_no_error(void **state)
 {
 	add("e1");
@@ -311,7 +311,7 @@ static void a_stopped_postgres_times_out(void **state)
 	timer_start(timer, 1, 1);
 	list();
 	assert_fault("did not answer in time");
-	assert_true(ticks > 100); /* the loop went on meanwhile */
+	assert_true(ticks > 100); /* the loop kept running */
 	add("e2");		  /* a new connection, which is not answered either */
 	assert_fault("did not answer in time");
 	postgres_signal_all(SIGCONT);

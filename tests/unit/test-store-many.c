@@ -1,5 +1,5 @@
-/* manager/store: servers that share a store. Each is a process of its own; all begin at the same moment on an empty store, so they
- * also race to make its tables and its key. */
+/* manager/store: servers that share a store. Each is a separate process. All begin at the same moment on an empty
+ * store, so they also race to make its tables and its key. */
 #include <sys/wait.h>
 
 #include "base/alloc.h"
@@ -14,7 +14,8 @@
 
 static struct bench b;
 
-/* The pool of threads does not survive a fork: whatever uses a store does so in a child. Returns what all children returned. */
+/* The thread pool does not survive a fork, so stores are only used in children. Returns the sum of the children's
+ * results. */
 static int in_children(int n, int (*body)(int number))
 {
 	int gate[2], sum = 0;
@@ -62,7 +63,7 @@ static int complain(const char *what, const struct fail *f)
 	return FAILED;
 }
 
-/* How many claims were granted. */
+/* Returns the number of granted claims. */
 static int claim_many(int number)
 {
 	const struct claim_limits limits = { .sessions = 10, .sessions_per_thread = 2, .threads = 7 };
@@ -117,7 +118,7 @@ static void limits_hold_across_servers(void **state)
 	assert_int_equal(in_children(1, most_of_a_thread), 2);
 }
 
-/* How many exports were granted: each takes 8 bytes, and all may take 80. */
+/* Returns the number of granted exports: each takes 8 bytes, and all together may take 80. */
 static int export_many(int number)
 {
 	const struct export_limits limits = { .conversation = 1000, .total = 80 };
@@ -200,7 +201,7 @@ static void only_one_server_takes_a_session_over(void **state)
 	assert_int_equal(in_children(SERVERS, take_over), 1);
 }
 
-/* All make the key at once, and each can open what the others have sealed. */
+/* All create the key at once, and each can open the others' seals. */
 static int seal(int number)
 {
 	AUTO(fail_release) struct fail f = { 0 };

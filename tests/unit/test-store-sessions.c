@@ -144,7 +144,7 @@ static void a_changed_row_names_no_container(void **state)
 	}
 }
 
-/* Columns that servers change all the time, also servers of the version before. */
+/* Columns that servers change all the time, also servers of the previous version. */
 static void a_seal_outlives_updates_and_a_take_over(void **state)
 {
 	claim("s1", "t1");
@@ -180,7 +180,7 @@ static void limits_hold(void **state)
 	assert_fails(&a, FAIL_LIMIT, "Maximum number of sessions (2) reached. Stop an existing session first.");
 	assert_int_equal(a.n, 1);
 	ask_claim(&b, &a, &row, &one_thread);
-	assert_fine(&a); /* its thread has a session already */
+	assert_fine(&a); /* its conversation has a session already */
 }
 
 /* --- warm ones --- */
@@ -210,7 +210,7 @@ static void warm_containers_take_free_slots_only(void **state)
 	assert_fine(&a);
 	keep_warm("w3", "server-1", &three);
 	assert_fails(&a, FAIL_LIMIT, "CONTAINER_MAX_SESSIONS");
-	/* They are nobody's: neither a conversation's, nor one more conversation. */
+	/* Warm containers belong to no conversation, and do not count as one. */
 	ask_sessions(&b, &a, /* thread= */ NULL, /* all= */ false);
 	assert_int_equal(a.n, 1);
 	struct session_record row = session("s2", "t1");
@@ -228,7 +228,7 @@ static void warm_containers_give_up_their_slots(void **state)
 	struct session_record row = session("s2", "t1");
 	ask_claim(&b, &a, &row, &three);
 	assert_fine(&a);
-	/* Our own first. */
+	/* Our own warm container goes first. */
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.sessions[0].id, "w1");
 	assert_false(is_there("w1"));
@@ -259,7 +259,7 @@ static void a_claim_takes_the_slot_of_a_warm_container(void **state)
 	assert_int_equal(a.n, 0);
 	assert_false(is_there("w1"));
 	assert_true(is_there("s2"));
-	/* Gone is gone, and a session is not to be had for it. */
+	/* A removed warm container cannot become a session. */
 	row = session("s3", "t3");
 	ask_claim_warm(&b, &a, &row, "w1", &roomy);
 	assert_fails(&a, FAIL_NOT_FOUND, "was evicted");
@@ -278,7 +278,7 @@ static void a_warm_row_can_be_dropped_by_its_owner(void **state)
 	assert_false(is_there("w1"));
 }
 
-/* One number: every name gives it. */
+/* There is one number, so every name gets it. */
 static void two_sessions_never_share_a_user(void **state)
 {
 	struct claim_limits limits = roomy;
@@ -303,7 +303,7 @@ static void two_sessions_never_share_a_user(void **state)
 	row = session("s3", "t1");
 	ask_claim(&b, &a, &row, &limits);
 	assert_fine(&a);
-	/* Of many numbers the other ones are free. */
+	/* Among many numbers, others are free. */
 	limits.users = 478;
 	row = session("s4", "t1");
 	row.container =
@@ -361,7 +361,7 @@ static void an_update_changes_only_its_fields(void **state)
 	u.cause = "stopped";
 	ask_update(&b, &a, &u);
 	assert_fine(&a);
-	u.state = ROW_RUNNING; /* an ended one stays so */
+	u.state = ROW_RUNNING; /* an ended session stays ended */
 	ask_update(&b, &a, &u);
 	assert_fine(&a);
 	ask_session(&b, &a, "s1");
@@ -409,7 +409,7 @@ static void one_take_over_wins(void **state)
 	assert_fine(&a);
 	t.old_owner = "server-2";
 	t.old_epoch = 2;
-	ask_take_over(&b, &a, &t); /* there is nothing to take */
+	ask_take_over(&b, &a, &t); /* there is no session to take over */
 	assert_fine(&a);
 	assert_int_equal(a.n, 0);
 }
@@ -486,7 +486,7 @@ static void executions_are_completed(void **state)
 	assert_int_equal(a.executions[0].seq, 2);
 }
 
-/* Nobody asks for it: it is written when others had their time to join. */
+/* No caller waits for it: it is written after a delay in which others can join. */
 static void executions_are_written_in_batches(void **state)
 {
 	int settled = 0;
@@ -543,7 +543,7 @@ static void queued_executions_are_written_before_the_end(void **state)
 	store_settle(b.store, 600000, on_settled, &settled); /* nothing to wait for */
 	loop_run(b.loop);
 	assert_int_equal(settled, 2);
-	/* What is queued in the same turn is waited for too. */
+	/* Records that are queued in the same turn are waited for too. */
 	store_settle(b.store, 600000, on_settled, &settled);
 	store_execution_put(b.store,
 			    &(struct execution_record){ .session = "s1", .seq = 3, .tool = "t", .started = 1 });

@@ -137,7 +137,7 @@ static void a_task_survives_a_restart(void **state)
 	assert_int_equal(got.row.started, 4);
 	assert_int_equal(got.row.created, 5);
 	assert_null(got.result);
-	get("t2", "k1"); /* another thread's is not there */
+	get("t2", "k1"); /* another conversation's task is not visible */
 	assert_int_equal(got.n, 0);
 }
 
@@ -151,7 +151,7 @@ static void results_are_kept_sealed(void **state)
 	assert_int_equal(got.row.state, TASK_ENDED);
 	assert_int_equal(got.row.changed, 9);
 	assert_string_equal(got.result, "{\"said\":\"hunter2 ☃\"}");
-	/* What another task has is not it. */
+	/* The result of another task does not open. */
 	add("k2", 2, 0);
 	bench_sql(
 		&b,
@@ -197,7 +197,7 @@ static void old_tasks_are_removed(void **state)
 	add("old", 1, 1000);
 	get("t1", "old");
 	assert_int_equal(got.n, 1);
-	add("new", 2, store_now_ms() - 1000); /* over, and it is still known that it was */
+	add("new", 2, store_now_ms() - 1000); /* over, and still recorded */
 	add("newer", 3, 0);
 	list("s1");
 	assert_int_equal(got.n, 2);

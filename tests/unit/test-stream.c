@@ -112,7 +112,7 @@ static void reads_a_pipe_to_its_end(void **state)
 	assert_string_equal(buf_str(&p.got), "hello");
 	assert_int_equal(p.eofs, 1);
 	assert_int_equal(p.eof_error, 0);
-	assert_int_equal(stream_write(p.stream, "x", 1), -EPIPE); /* there is no way out */
+	assert_int_equal(stream_write(p.stream, "x", 1), -EPIPE); /* there is no output */
 	peer_release(&p);
 }
 
@@ -333,7 +333,7 @@ static const struct stream_ops ops_with_descriptors = {
 	.on_eof = got_eof,
 };
 
-/* A socket whose other end has written; and a pipe whose writing end went along and is ours no more. */
+/* A socket whose other end has written, and a pipe whose writing end was sent and closed here. */
 static void make_sender(struct peer *p, const struct stream_ops *with, size_t first, size_t second, int *ret_socket,
 			int *ret_pipe)
 {
@@ -356,7 +356,7 @@ static void descriptors_come_before_their_bytes(void **state)
 	make_sender(&p, &ops_with_descriptors, 1, 6, &socket, &pipe);
 	p.stop_at = 2;
 	assert_int_equal(loop_run(p.loop), 1);
-	/* More than four at a time are none of ours. */
+	/* More than four at a time are rejected. */
 	assert_int_equal(p.n_descriptors, 5);
 	for (int i = 0; i < p.n_descriptors; i++) {
 		assert_true(fcntl(p.descriptors[i], F_GETFD) & FD_CLOEXEC);
@@ -365,7 +365,7 @@ static void descriptors_come_before_their_bytes(void **state)
 	close(socket);
 	peer_release(&p);
 	char byte;
-	assert_int_equal(read(pipe, &byte, 1), 0); /* nobody else holds its other end */
+	assert_int_equal(read(pipe, &byte, 1), 0); /* no other process holds its other end */
 	close(pipe);
 }
 
@@ -400,7 +400,8 @@ static void a_descriptor_may_end_the_stream(void **state)
 	close(pipe);
 }
 
-/* Behind more than the socket takes at once, twice: none comes after the byte that it goes with, and all of them come in order. */
+/* Sent behind more data than the socket takes at once, twice: no descriptor comes after its byte, and all come in
+ * order. */
 static void sends_descriptors_with_their_bytes(void **state)
 {
 	enum { BEFORE = 1000000, AFTER = 300000 };
@@ -430,7 +431,7 @@ static void sends_descriptors_with_their_bytes(void **state)
 	assert_int_equal(byte, '1');
 	assert_int_equal(read(second[0], &byte, 1), 1);
 	assert_int_equal(byte, '2');
-	/* What waits when the stream goes is closed. */
+	/* Descriptors that wait when the stream is freed are closed. */
 	stream_pause(p.stream, true);
 	const int bad[] = { first[0], -1 };
 	assert_int_equal(stream_write_with(sender, "c", 1, bad, 2), -EBADF);

@@ -1,4 +1,4 @@
-/* kernels/runs/tail: the end of both streams in one order, with the places of what went on live. */
+/* kernels/runs/tail: the end of both streams in one order, with the places of parts that came live. */
 #include "kernels/runs/tail.h"
 
 #include "tests/unit/unit.h"
@@ -39,7 +39,7 @@ static void keeps_the_order_of_both_streams(void **state)
 	add(&t, 0, "f");
 	expect(&t, "0'abc' 1'de' * 0'f' ");
 	assert_int_equal(tail_bytes(&t, 0), 4);
-	/* The oldest go first, and a place with what was before it. */
+	/* The oldest are dropped first, and a place with the text before it. */
 	add(&t, 1, "ghijk");
 	expect(&t, "0'bc' 1'de' * 0'f' 1'ghijk' ");
 	tail_place(&t);

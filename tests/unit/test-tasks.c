@@ -1,4 +1,4 @@
-/* The manager on the fake engine: runs that become tasks, what is kept of them, and the servers that follow each other. */
+/* The manager on the fake engine: runs that become tasks, their records, and servers that follow each other. */
 #include <pthread.h>
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@ static struct manager *manager;
 static struct conversation *conversation;
 static char *session;
 
-/* What a call gave, and what the conversation was told. */
+/* The results of a call, and the events of the conversation. */
 static struct {
 	bool done, became_task;
 	struct fail fail;
@@ -189,7 +189,7 @@ static struct fake_call *call(uint32_t number)
 	return fake_call_find(fake_only(fake), number);
 }
 
-/* It prints this and ends; until what it gave is kept and PID 1 may forget it. */
+/* The run prints this and ends. Waits until its output is kept and acknowledged. */
 static void end_run(uint32_t number, const char *out, const char *ending)
 {
 	fake_call_out(fake_only(fake), call(number), out);
@@ -206,7 +206,7 @@ static void assert_result(const char *id, const char *result)
 	assert_string_equal(got.result, result);
 }
 
-/* The next call is told of no other. */
+/* The next call reports no other run. */
 static void assert_nothing_left_to_tell(void)
 {
 	fake_on_call = NULL;
@@ -215,7 +215,7 @@ static void assert_nothing_left_to_tell(void)
 	FAKE_UNTIL(fake, got.done);
 	assert_int_equal(got.ending, ENDING_OK);
 	assert_int_equal(got.earlier, 0);
-	FAKE_UNTIL(fake, !call(fake_only(fake)->pid1->last_call)); /* what was told is acknowledged a moment later */
+	FAKE_UNTIL(fake, !call(fake_only(fake)->pid1->last_call)); /* a report is acknowledged a moment later */
 }
 
 /* --- on one server ----------------------------------------------------------------------------------------------- */
@@ -255,7 +255,7 @@ static void a_result_is_repeated_and_not_reported_elsewhere(void **state)
 }
 
 /* evidence: loop-work */
-/* Until then it is said to work. */
+/* Until then its state is working. */
 static void a_large_end_is_worded_by_a_worker(void **state)
 {
 	enum { LARGE = 400 << 10 };
@@ -359,7 +359,7 @@ static void a_cancelled_request_leaves_no_task(void **state)
 	assert_nothing_left_to_tell();
 }
 
-/* --- a store that is away ---------------------------------------------------------------------------------------- */
+/* --- an unreachable store ----------------------------------------------------------------------------------------- */
 
 static void without_a_record_the_caller_waits(void **state)
 {
@@ -402,7 +402,7 @@ static void a_task_outlives_its_server(void **state)
 	if (got.fail.kind)
 		fail_msg("%s", got.fail.message);
 	assert_int_equal(got.state, TASK_WORKING);
-	loop_skip(b.loop, 59000); /* its own time limit is PID 1's business */
+	loop_skip(b.loop, 59000); /* PID 1 applies its time limit */
 	assert_non_null(call(1));
 	end_run(1, "after", "ok");
 	assert_result(id, "ok before after");
@@ -424,7 +424,7 @@ static void an_end_between_two_servers_is_kept(void **state)
 	assert_result(id, "ok out");
 }
 
-/* Killed after the end was written down and before PID 1 heard of it. */
+/* Killed after the end was recorded and before it was acknowledged. */
 static void a_recorded_end_is_not_reported_again(void **state)
 {
 	AUTO(freep) char *id = make_task();
@@ -439,7 +439,7 @@ static void a_recorded_end_is_not_reported_again(void **state)
 	assert_int_equal(told.words, 1);
 }
 
-/* Killed before the end was written down. */
+/* Killed before the end was recorded. */
 static void an_unrecorded_end_is_replayed(void **state)
 {
 	AUTO(freep) char *id = make_task();
@@ -489,7 +489,7 @@ static void an_ended_session_has_no_working_tasks(void **state)
 	assert_int_equal(got.fail.kind, FAIL_NOT_FOUND);
 }
 
-/* A server that cannot word it leaves it to one that can. */
+/* A server without tasks leaves the end to one that has them. */
 static void a_server_without_tasks_leaves_the_end_to_the_next(void **state)
 {
 	AUTO(freep) char *id = make_task();

@@ -1,5 +1,5 @@
-/* Terminals for people, on the fake engine: bytes and credit both ways, their ends, and what the log says of them; in the manager, and
- * from another program that is attached to it. */
+/* Terminals for people, on the fake engine: bytes and credit in both directions, their ends, and the log. They are
+ * used in the manager and from an attached program. */
 #include <sys/socket.h>
 
 #include "attach/client-private.h"
@@ -18,7 +18,7 @@ static struct fake_script script;
 static struct attach_server *server;
 static struct attach *attach;
 
-/* What the played PID 1 has heard. */
+/* Frames that the fake PID 1 received. */
 static struct {
 	uint32_t number;
 	char *opened; /* JSON */
@@ -28,7 +28,7 @@ static struct {
 	unsigned hung_up;
 } heard;
 
-/* What the manager has told. */
+/* Events from the manager. */
 static struct {
 	char *session;
 	struct buf shown;
@@ -207,7 +207,7 @@ static void on_history(void *ctx, const struct history *history, const struct fa
 	got.written = SIZE_MAX;
 }
 
-/* The log has one terminal, which ended so; NULL = it has not. */
+/* The log has one terminal, which ended like this; NULL = it has not ended. */
 static void check_log(const char *ending)
 {
 	got.n_executed = 0;
@@ -265,10 +265,10 @@ static void both_directions_need_credit(void **state)
 	FAKE_UNTIL(fake, got.shown.len == CONSOLE_OUT_WINDOW);
 	terminal_taken(op, 1000);
 	assert_true(can_run());
-	assert_int_equal(heard.credit, 0);	/* not for so little */
-	terminal_taken(op, CONSOLE_OUT_WINDOW); /* more than there is left counts as what there is */
+	assert_int_equal(heard.credit, 0);	/* the amount is too small */
+	terminal_taken(op, CONSOLE_OUT_WINDOW); /* a value above the rest counts as the rest */
 	FAKE_UNTIL(fake, heard.credit == CONSOLE_OUT_WINDOW);
-	/* The manager goes while it is open. */
+	/* The manager is freed while it is open. */
 }
 
 /* evidence: consoles */
@@ -288,7 +288,7 @@ static void a_cancel_hangs_the_terminal_up(void **state)
 	struct op *op = open_terminal();
 	op_cancel(op);
 	FAKE_UNTIL(fake, heard.hung_up == 1);
-	send_data(100); /* was on its way */
+	send_data(100); /* it had been sent */
 	send_end("{\"ending\":\"interrupted\",\"exit_code\":129}");
 	assert_true(can_run());
 	assert_int_equal(got.shown.len, 0);
@@ -412,7 +412,7 @@ static void too_much_unacknowledged_input_ends_the_terminal(void **state)
 	create();
 	struct attach_call *call = open_attached();
 	assert_int_equal(attach_terminal_write(call, much, sizeof(much)), 0);
-	attach_call_bytes(call, "x", 1); /* past what the client itself keeps to */
+	attach_call_bytes(call, "x", 1); /* more than the client itself would send */
 	FAKE_UNTIL(fake, got.ends && heard.hung_up == 1);
 	assert_int_equal(got.fail.kind, FAIL_LIMIT);
 }

@@ -1,8 +1,8 @@
-/* cli/tty: the way out of a terminal that hangs, and what has to be undone in one. */
+/* cli/tty: how to leave a hanging terminal, and the modes to undo. */
 #include "cli/tty.h"
 #include "tests/unit/unit.h"
 
-/* Types one key after the other, or all at once; what is passed on, and the event with it. */
+/* Types one key after the other, or all at once. Checks the keys that are passed on, and the event. */
 static void check(const char *keys, const char *passed, enum tty_escape_event expected)
 {
 	for (size_t piece = 1; piece <= strlen(keys); piece += strlen(keys)) {

@@ -1,4 +1,4 @@
-/* base/utf8: whatever a program prints becomes valid text, cut between characters. */
+/* base/utf8: any output becomes valid text, cut between characters. */
 /* evidence: names-clean */
 #include "base/utf8.h"
 #include "tests/unit/unit.h"
@@ -84,7 +84,7 @@ static void shows_invisible_characters_by_number(void **state)
 	check_clean("\xc3\xa4\xef\xb8\x8f", "\xc3\xa4<U+FE0F>");
 	check_clean("❤\xef\xb8\x8f\xef\xb8\x8f", "❤\xef\xb8\x8f<U+FE0F>");
 	check_clean("葛\xef\xb8\x80", "葛\xef\xb8\x80");
-	/* Blanks that are none, and characters that are not drawn. */
+	/* Characters that look like blanks, and characters that are not drawn. */
 	static const struct {
 		const char *character, *shown;
 	} hidden[] = {
@@ -124,11 +124,11 @@ static void drops_terminal_escapes(void **state)
 	check_clean("\x1b", "");
 	check_clean("\x1b[", "");
 	check_clean("\x1b[38;5", "");
-	check_clean("x\x1b]never ends\nnext", "xnever ends\nnext"); /* a lost end does not eat the rest */
+	check_clean("x\x1b]never ends\nnext", "xnever ends\nnext"); /* a missing end does not remove the rest */
 }
 
 /* Every input, however mangled, gives valid text. */
-/* Beginnings of strings without an end: minutes, if each of them is searched to the end of the line. */
+/* Starts of strings without an end: this would take minutes if each were searched to the end of the line. */
 static void takes_time_by_length_only(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };

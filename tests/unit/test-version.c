@@ -1,4 +1,4 @@
-/* mcp/version: which revision a request speaks. */
+/* mcp/version: the revision of a request. */
 #include "tests/unit/unit.h"
 
 #include "base/alloc.h"

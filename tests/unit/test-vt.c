@@ -1,4 +1,4 @@
-/* line/vt and line/keys: what a terminal shows, and what is typed at it. */
+/* line/vt and line/keys: the screen of a terminal, and keys. */
 #include "manager/line/vt.h"
 
 #include "base/alloc.h"
@@ -114,7 +114,7 @@ static void application_mode_changes_the_cursor_keys(void **state)
 	assert_false(vt_application_keys(t));
 }
 
-/* libvterm does not come back from one that has nothing to repeat. */
+/* libvterm hangs on a repeat without a character. */
 static void a_character_is_repeated_if_there_is_one(void **state)
 {
 	shows("\x1b[b", "");
@@ -125,7 +125,7 @@ static void a_character_is_repeated_if_there_is_one(void **state)
 	shows("\x1b[2J\x1b[H\xcc\x81\x1b[b", "\xcc\x81\n");
 }
 
-/* libvterm writes beyond its array of parameters. */
+/* libvterm would write beyond its array of parameters. */
 static void too_many_parameters_are_left_out(void **state)
 {
 	AUTO(buf_release) struct buf many = { 0 };

@@ -1,11 +1,12 @@
-/* The warm pool on the fake engine: what is kept ready, who gets it, and when it goes. */
+/* The warm pool on the fake engine: which containers are kept ready, which creates use them, and when they are
+ * removed. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "tests/fake-engine/fake-engine-private.h"
 #include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
 
-/* Long enough for a pool to be filled, far too short for anything to be idle. */
+/* Long enough to fill a pool, far too short for anything to become idle. */
 #define SOON_MS 3000
 
 static struct bench b;
@@ -14,7 +15,7 @@ static struct manager *manager;
 static struct conversation *conversation;
 static char *meminfo;
 
-/* What a call gave. */
+/* The results of a call. */
 static struct {
 	bool done;
 	struct fail fail;
@@ -144,7 +145,7 @@ static void on_stopped_all(void *ctx UNUSED, size_t n, const struct fail *f)
 		fail_copy(&got.fail, f);
 }
 
-/* Containers that are there and nobody's. */
+/* The number of warm containers. */
 static size_t warm_count(void)
 {
 	size_t n = 0;
@@ -169,7 +170,7 @@ static void wait_for_warm(size_t n)
 	FAKE_UNTIL(fake, warm_count() == n);
 }
 
-/* Nothing happens although it could. */
+/* Checks that no warm container is started. */
 static void stays_without_warm(void)
 {
 	loop_skip(b.loop, SOON_MS);
@@ -191,7 +192,7 @@ static void a_warm_container_is_started_after_the_first_session(void **state)
 	loop_skip(b.loop, 60000);
 	size_t calls = fake_calls(fake, FAKE_CREATE);
 	create();
-	/* It is a session like any other: its own id, an age of nothing, the lease and the lifetime of the settings. */
+	/* It is a session like any other: a new id, a new age, the lease and the lifetime of the settings. */
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
 	warm = fake_find(fake, name);
 	assert_string_equal(warm->pid1->session, got.session);
@@ -199,7 +200,7 @@ static void a_warm_container_is_started_after_the_first_session(void **state)
 	assert_int_equal(warm->pid1->lease, b.config.lease);
 	assert_int_equal(warm->pid1->lifetime, b.config.max_lifetime);
 	assert_int_equal(got.age, 0);
-	/* And another one follows, in time. */
+	/* Another one is started later. */
 	assert_int_equal(warm_count(), 0);
 	wait_for_warm(1);
 	list();
@@ -214,7 +215,7 @@ static void a_burst_of_creates_gets_three_warm_containers(void **state)
 	create();
 	create();
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
-	/* When the burst is over, one is enough. */
+	/* After the burst one is enough. */
 	wait_for_warm(2); /* CONTAINER_MAX_SESSIONS is 5 */
 	loop_skip(b.loop, 6 * 60 * 1000);
 	wait_for_warm(1);
@@ -228,7 +229,7 @@ static void with_little_memory_a_burst_gets_one_warm_container(void **state)
 	loop_skip(b.loop, SOON_MS);
 	loop_skip(b.loop, SOON_MS);
 	assert_int_equal(warm_count(), 1);
-	/* A second create that found none asks for one more. */
+	/* A second create that found no warm container causes one more. */
 	create();
 	create();
 	wait_for_warm(2);
@@ -314,7 +315,7 @@ static void the_configured_pool_starts_with_a_conversation(void **state)
 	wait_for_warm(2);
 	loop_skip(b.loop, 60000);
 	assert_int_equal(warm_count(), 2);
-	/* Who runs short gets more, up to what was allowed. */
+	/* If the pool runs short it grows, up to the limit. */
 	create_of("node", /* network= */ true);
 	create_of("node", /* network= */ true);
 	wait_for_warm(3);
@@ -350,7 +351,7 @@ static void runs_come_before_warm_containers(void **state)
 	assert_non_null(manager_run(conversation, &run, &got.fail));
 	loop_skip(b.loop, SOON_MS);
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), 1);
-	/* One that takes long keeps nobody from a new session for ever. */
+	/* A long run does not block new warm containers forever. */
 	loop_skip(b.loop, 10000);
 	FAKE_UNTIL(fake, warm_count() == 1);
 }
@@ -364,7 +365,7 @@ static void warm_containers_leave_slots_for_others(void **state)
 	stays_without_warm();
 	list();
 	assert_string_equal(got.states, "running running ");
-	/* One that becomes free is noticed. */
+	/* A slot that becomes free is noticed. */
 	forget();
 	struct stop_request stop = { .session_id = id, .on_done = on_stopped };
 	assert_non_null(manager_stop(conversation, &stop, &got.fail));
@@ -379,7 +380,7 @@ static void a_failed_start_is_not_retried_at_once(void **state)
 	size_t calls = fake_calls(fake, FAKE_CREATE);
 	loop_skip(b.loop, SOON_MS);
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
-	/* Not before somebody gets a session again. */
+	/* Not before the next session is created. */
 	loop_skip(b.loop, 60000);
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
 	list();
@@ -393,7 +394,7 @@ static void a_session_displaces_a_warm_container(void **state)
 	b.config.max_sessions = 2;
 	create();
 	wait_for_warm(1);
-	/* Not this one, which it does not fit: it makes way. */
+	/* The warm container does not fit this create, so it is removed. */
 	create_of("node", /* network= */ true);
 	assert_false(got.fail.kind);
 	FAKE_UNTIL(fake, warm_count() == 0 && fake_count(fake) == 2);
@@ -445,7 +446,7 @@ static void another_server_displaces_a_warm_container(void **state)
 	manager_free(other);
 }
 
-/* The engine has not said so yet. */
+/* The engine has not reported it yet. */
 static void a_warm_container_without_a_row_is_not_used(void **state)
 {
 	create();
@@ -491,7 +492,7 @@ static void a_dead_warm_container_is_not_used(void **state)
 	create();
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
 	wait_for_warm(1);
-	/* Neither is one whose kernel has died: PID 1 would tell of that. */
+	/* A container whose kernel has died is not used either, because PID 1 would report the death. */
 	fake_kernel(warm_one(), "died");
 	FAKE_UNTIL(fake, warm_count() == 0);
 	list();

@@ -1,5 +1,5 @@
-/* base/watchdog and the end by SIGTERM: a loop that does not turn is noticed, and ends all the same. In children, whose standard error
- * is read. */
+/* base/watchdog and the end by SIGTERM: a blocked loop is noticed and still ends. Tested in children, whose
+ * standard error is read. */
 /* evidence: sigterm */
 #include "base/watchdog.h"
 
@@ -34,7 +34,7 @@ static void run_for(timer_fn fn, void *ctx)
 	timer_free(t);
 }
 
-/* --- what a child does ------------------------------------------------------------------------------------------------ */
+/* --- the child -------------------------------------------------------------------------------------------------------- */
 
 static void never_return(void *ctx)
 {
@@ -83,7 +83,7 @@ static void be_stuck(void)
 {
 	struct signals *signals = signals_new(loop, stop, NULL);
 	signals_set_notice(100);
-	signal(SIGALRM, SIG_IGN); /* as a parent may have left it */
+	signal(SIGALRM, SIG_IGN); /* as the parent may have set it */
 	run_for(never_return, NULL);
 	signals_free(signals);
 }
@@ -93,7 +93,7 @@ static void tell_parent(void *ctx)
 	kill(getppid(), SIGUSR1);
 }
 
-/* Takes longer to end than a loop may take to notice. */
+/* Needs more time to end than a loop has to notice the signal. */
 static void end_well(void)
 {
 	struct signals *signals = signals_new(loop, stop, NULL);

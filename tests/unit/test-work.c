@@ -1,4 +1,4 @@
-/* base/work: off the loop and back, the loop goes on meanwhile, and forgetting. */
+/* base/work: work of the thread pool, the loop that keeps running meanwhile, and forgotten work. */
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ static void on_done(void *ctx, bool forgotten)
 	loop_stop(j->loop, 0);
 }
 
-/* Only the loop opens the gate: the work ends if, and only if, the loop goes on while it waits. */
+/* Only the loop opens the gate, so the work ends only if the loop runs while it waits. */
 static void on_tick(void *ctx)
 {
 	struct job *j = ctx;
@@ -75,7 +75,7 @@ static void forgotten_work_is_reported_as_forgotten(void **state)
 }
 
 /* evidence: loop-work */
-/* Bulk work and rendering that would wait for ever fill their lanes and the queues of these; one that is neither goes past them. */
+/* Endless bulk work and rendering fill their lanes and queues. A job of neither kind overtakes them. */
 static void bulk_work_and_rendering_leave_workers_for_others(void **state)
 {
 	struct loop *loop = loop_new();
@@ -107,7 +107,7 @@ static void bulk_work_and_rendering_leave_workers_for_others(void **state)
 	close(quick.gate[1]);
 }
 
-/* Which session each job belongs to, in the order in which they ran. */
+/* The session of each job, in the order in which they ran. */
 struct turns {
 	struct loop *loop;
 	char order[32];
@@ -138,7 +138,8 @@ static void note_turn(void *ctx, bool forgotten)
 }
 
 /* evidence: loop-work */
-/* One session has queued six jobs before two others queue two each: each of theirs waits for one of the first session's. */
+/* One session has queued six jobs before two others queue two each. Each of theirs waits for one job of the first
+ * session. */
 static void sessions_take_turns_at_rendering(void **state)
 {
 	static const char sessions[] = "aaaaaabbcc";

@@ -1,4 +1,4 @@
-/* What every cmocka test starts with. */
+/* Includes for every cmocka test. */
 #ifndef HUSK_TESTS_UNIT_H
 #define HUSK_TESTS_UNIT_H
 
