@@ -170,6 +170,14 @@ const struct help_option *help_find_option(const struct help_program *p, const s
 	return own ? own : find_in(p->options, name);
 }
 
+void help_long_options(const struct help_option *options, int first, struct option *ret)
+{
+	for (; options->name; options++)
+		*ret++ = (struct option){ options->name, options->argument ? required_argument : no_argument, NULL,
+					  first++ };
+	*ret = (struct option){ 0 };
+}
+
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;

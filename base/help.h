@@ -3,6 +3,7 @@
 #ifndef HUSK_BASE_HELP_H
 #define HUSK_BASE_HELP_H
 
+#include <getopt.h>
 #include <stdio.h>
 
 #include "base/defs.h"
@@ -57,6 +58,9 @@ const struct help_option *help_find_option(const struct help_program *p, const s
 /* The verb or option that was probably meant; NULL if none is near. */
 const char *help_nearest_verb(const struct help_program *p, const char *name);
 const char *help_nearest_option(const struct help_program *p, const struct help_verb *v, const char *name);
+
+/* The options for getopt_long(), as many as the table has and one that ends them. Their values count from `first` on. */
+void help_long_options(const struct help_option *options, int first, struct option *ret);
 
 /* How many letters have to be added, left out, changed or swapped with their neighbour to make b of a; bounded by `most`, which is
  * also returned for words that are longer than 64 letters. */

@@ -334,13 +334,15 @@ static int face_main(int argc, char **argv)
 		return manager_reap(argv[2], argv[3], argv + 5);
 	if (face_options_parse(&p.options, argc, argv, &f) < 0 || find_runtime(&p, &f) < 0) {
 		report_fail(&f);
-		fputs(face_usage, stderr);
+		help_print_usage(stderr, &face_help, face_help.verbs);
 		return EXIT_USAGE;
 	}
-	if (p.options.help || p.options.version) {
-		fputs(p.options.help ? face_usage : "husk-jupyter-face " HUSK_VERSION "\n", stdout);
+	if (p.options.help)
+		help_print_verb(stdout, &face_help, face_help.verbs);
+	else if (p.options.version)
+		puts("husk-jupyter-face " HUSK_VERSION);
+	if (p.options.help || p.options.version)
 		return EXIT_DONE;
-	}
 	struct kernelspecs_request specs = { .env_file = p.options.env_file,
 					     .prefix = p.options.prefix,
 					     .alone = p.options.alone };

@@ -3,6 +3,7 @@
 #define HUSK_JUPYTER_FACE_OPTIONS_H
 
 #include "base/fail.h"
+#include "base/help.h"
 
 struct face_options {
 	const char *env_file;	     /* NULL = the default place */
@@ -16,7 +17,8 @@ struct face_options {
 	bool help, version;
 };
 
-extern const char face_usage[];
+/* One table for --help, husk-jupyter-face(1) and the parser. */
+extern const struct help_program face_help;
 
 /* All point into argv. -1 with f saying what is wrong. */
 int face_options_parse(struct face_options *o, int argc, char **argv, struct fail *f);

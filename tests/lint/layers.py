@@ -89,7 +89,7 @@ LAYERS = {
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
     "clients": ("libhusk/husk.h",),
     # Writes pages from the tables of the programs.
-    "tools/pages": (*FACE, "tools/pages/", "cli/"),
+    "tools/pages": (*FACE, "tools/pages/", "cli/", "kernels/client-help.h", "jupyter/face/options.h"),
     # A part of R's kernel, compiled in its image: it knows nothing of the rest.
     "runtimes/r": ("runtimes/r/",),
 }

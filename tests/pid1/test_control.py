@@ -288,6 +288,7 @@ def test_usage():
     def run(*argv):
         return subprocess.run([box_module.client_path(), *argv], capture_output=True, text=True)
     assert run("--version").stdout.startswith("husk-client ")
-    assert "--grace-ms" in run("--help").stdout
+    assert "  attach " in run("--help").stdout and "--grace-ms" in run("init", "--help").stdout
+    assert run("attach", "--help").stdout.startswith("usage: husk-client attach ")
     for argv in ([], ["sing"], ["init", "--lease", "0"], ["init", "--lease", "x"], ["init", "more"], ["init", "--what"]):
         assert run(*argv).returncode == 100, argv

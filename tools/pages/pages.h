@@ -14,6 +14,8 @@ extern const size_t n_pages;
 
 /* The writers append to out. */
 void pages_husk(struct buf *out);
+void pages_client(struct buf *out);
+void pages_jupyter_face(struct buf *out);
 void pages_settings(struct buf *out);
 
 #endif

@@ -1,0 +1,88 @@
+#include "kernels/client-help.h"
+
+#include "kernels/protocol.h"
+#include "kernels/system/limits.h"
+
+static const struct help_option init_options[] = {
+	[INIT_LEASE] = { "lease", "S",
+			 "End after S seconds without a frame from a controller (300). A claim replaces it." },
+	[INIT_LIFETIME] = { "lifetime", "S", "End S seconds after the start; 0 = never (0). A claim replaces it." },
+	[INIT_HOME_SIZE] = { "home-size", "N",
+			     "Bytes that the home directory may take on disk; 0 = it is in memory and not watched (0)." },
+	[INIT_DISK_FLOOR] = { "disk-floor", "N", "Bytes that must stay free on the disk of the home directory (0)." },
+	[INIT_GRACE] = { "grace-ms", "N",
+			 "Kill the kernel this long after an interrupt that did not end the cell (5000)." },
+	[INIT_START] = { "start-ms", "N", "Time that a kernel has to start and say hello (60000)." },
+	[INIT_INSTALL] = { "install", NULL,
+			   "Run no kernel and no commands, but install packages into " DEPENDENCIES_PATH "." },
+	[INIT_MANIFEST] = { "manifest", "FILE", "The runtime's manifest (" RUNTIME_MANIFEST_PATH ")." },
+	[INIT_CGROUP] = { "cgroup", "DIR", "Where the container's cgroup is mounted (" CGROUP_ROOT ")." },
+	[INIT_HELP] = { "help", NULL, NULL }, /* that of the program */
+	[N_INIT_OPTIONS] = { 0 },
+};
+
+static const struct help_pair init_codes[] = {
+	{ "0", "A controller ended it, or the lease or the lifetime ended." },
+	{ "70", "No kernel could be started." },
+	{ "100", "Wrong usage." },
+	{ "111", "The system failed." },
+	{ "128+N", "Signal N from outside the container ended it." },
+	{ 0 },
+};
+
+static const struct help_pair attach_codes[] = {
+	{ "0", "The connection ended." },
+	{ "1", "PID 1 is missing, is another program, or refused the connection; a message says which." },
+	{ 0 },
+};
+
+static const char *const init_usage[] = { "[OPTION]...", NULL };
+static const char *const init_text[] = {
+	"It starts the kernel and the shell, captures their output, keeps the order of runs, interrupts and kills "
+	"them, and reaps orphans. It obeys signals from outside the container, and none from inside.",
+	NULL,
+};
+static const char *const attach_usage[] = { "[--help]", NULL };
+static const char *const attach_text[] = {
+	"Only user 65531 may connect, which code in a session cannot become, and one controller at a time.",
+	NULL,
+};
+
+static const struct help_verb verbs[N_CLIENT_VERBS] = {
+	[CLIENT_INIT] = {
+		.name = "init",
+		.summary = "Run as PID 1 of a container: kernel, shell and lease",
+		.usage = init_usage,
+		.text = init_text,
+		.options = init_options,
+		.codes = init_codes,
+	},
+	[CLIENT_ATTACH] = {
+		.name = "attach",
+		.summary = "Copy frames between PID 1 and standard input and output",
+		.usage = attach_usage,
+		.text = attach_text,
+		.codes = attach_codes,
+	},
+};
+
+static const struct help_option common_options[] = {
+	{ "help", NULL, "Print this help and exit." },
+	{ "version", NULL, "Print name, version and protocol version and exit." },
+	{ 0 },
+};
+static const char *const text[] = {
+	"husk-client is in every image of Husk. husk starts it, so there is no need to run it by hand.",
+	NULL,
+};
+static const char *const groups[] = { "Verbs", NULL };
+
+const struct help_program client_help = {
+	.name = "husk-client",
+	.summary = "PID 1 of every Husk container, and the bridge to it",
+	.text = text,
+	.groups = groups,
+	.verbs = verbs,
+	.n_verbs = N_CLIENT_VERBS,
+	.options = common_options,
+};
