@@ -1,4 +1,4 @@
-/* Questions to a session's interpreter. */
+/* Queries to a session's interpreter. */
 #include "attach/client-private.h"
 #include "attach/codec.h"
 #include "base/alloc.h"
@@ -22,7 +22,7 @@ static int on_answer(struct attach_call *call, const json_t *json, struct fail *
 	if (query_answer_decode(json, &answer, f) < 0)
 		return -1;
 	if (answer.kind != c->kind)
-		return fail_set(f, FAIL_INVALID, "the answer is to another question");
+		return fail_set(f, FAIL_INVALID, "the answer belongs to another query");
 	c->on_done(c->ctx, &answer, NULL);
 	return 0;
 }

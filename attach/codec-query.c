@@ -1,4 +1,4 @@
-/* Questions to an interpreter, and its answers. */
+/* Queries to an interpreter, and its answers. */
 #include "attach/codec.h"
 
 #include "attach/fields.h"

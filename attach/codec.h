@@ -49,7 +49,7 @@ int create_request_decode(const json_t *json, struct create_request *ret, struct
 json_t *sessions_encode(const struct session_info *v, size_t n);
 int sessions_decode(const json_t *json, struct session_info **ret, size_t *ret_n, struct fail *f);
 
-/* --- questions ----------------------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------------------------- */
 json_t *query_request_encode(const struct query_request *req);
 int query_request_decode(const json_t *json, struct query_request *ret, struct fail *f);
 json_t *query_answer_encode(const struct query_answer *a);

@@ -1,4 +1,4 @@
-/* Questions to a session's interpreter. */
+/* Queries to a session's interpreter. */
 #include "attach/codec.h"
 #include "attach/served-private.h"
 

@@ -378,7 +378,7 @@ struct husk_error *husk_look(struct husk_conversation *c, const char *session, i
 			     const struct husk_wait *wait, struct husk_look **ret) HUSK_MUST_CHECK;
 void husk_look_free(struct husk_look *l);
 
-/* --- questions to an interpreter ---------------------------------------------------------------------------------- */
+/* --- queries to an interpreter ------------------------------------------------------------------------------------ */
 
 /* What editors and consoles ask while somebody types. The interpreter answers as it stands, and nothing is left behind: no execution,
  * no value, no history. It counts as use of the session. Only an idle interpreter can be asked: while code runs, or when some begins,

@@ -1,4 +1,4 @@
-/* Questions to a session's interpreter: completion, help, whether code is whole. */
+/* Queries to a session's interpreter: completion, help, whether code is whole. */
 #include "libhusk/call.h"
 #include "libhusk/pool.h"
 

@@ -104,7 +104,7 @@ static void reply(struct queries *a, struct request *r, enum query_kind kind, co
 	a->spec.on_answered(a->spec.ctx, r);
 }
 
-/* --- questions --------------------------------------------------------------------------------------------------- */
+/* --- queries ----------------------------------------------------------------------------------------------------- */
 
 static void on_done(void *ctx, const struct query_answer *answer, const struct fail *f UNUSED)
 {

@@ -1,5 +1,5 @@
 /* A well-behaved PID 1, played in the test. It says hello, keeps the epoch, answers pings and claims, and accepts
- * runs. It keeps their output until it is acknowledged and replays it to the next controller. A look finds one
+ * runs. It keeps their output until it is acknowledged and replays it to the next controller. A status has one
  * variable, and a query is answered with its own code, if it has any.
  *
  * The test decides what a run does. By default cells and commands end ok at once, and installs report the

@@ -34,7 +34,7 @@ export class Keyboard {
   #interfaces = new Set(); // of readline, on #typed
   #prompt = null; // of a readline question that waits: { text, owner }
   #asked = 0; // number of the prompt that waits for an answer; 0 = none
-  #questions = 0;
+  #prompts = 0;
   #idle = null;
   #adapted = false; // readline, loaded only in sessions with prompts
 
@@ -113,7 +113,7 @@ export class Keyboard {
   }
 
   #ask() {
-    this.#asked = ++this.#questions;
+    this.#asked = ++this.#prompts;
     this.#send({ question: this.#asked, prompt: this.#prompt?.text ?? "" });
   }
 

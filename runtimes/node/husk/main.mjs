@@ -13,7 +13,7 @@ import { Interrupts } from "./interrupts.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { Link, TooLong } from "./link.mjs";
 import { Imports, cellModule, loadInto, pick } from "./modules.mjs";
-import { Questions } from "./questions.mjs";
+import { Queries } from "./queries.mjs";
 import { Realms } from "./realms.mjs";
 import { Sources } from "./source.mjs";
 import { Streams } from "./streams.mjs";
@@ -97,7 +97,7 @@ class Kernel {
       this.#link.send({
         op: "answer",
         id: message.id,
-        ...new Questions(this.#context, this.#evaluator).answer(message),
+        ...new Queries(this.#context, this.#evaluator).answer(message),
       });
     const take = {
       look: ({ id }) => this.#look(id),
@@ -389,12 +389,12 @@ class Kernel {
     else this.#streams.complain(`Uncaught ${report.traceback.replace(/^Uncaught /, "")}`);
   }
 
-  // ---- questions
+  // ---- prompts
 
   #ask(fields) {
     const text = fields.prompt?.toWellFormed().replaceAll("\0", "");
-    const question = text === undefined ? fields : { ...fields, prompt: text };
-    if (this.#cell) this.#interrupts.hold(() => this.#link.send({ op: "input", id: this.#cell.id, ...question }));
+    const prompt = text === undefined ? fields : { ...fields, prompt: text };
+    if (this.#cell) this.#interrupts.hold(() => this.#link.send({ op: "input", id: this.#cell.id, ...prompt }));
   }
 
   #answer({ question, text }) {

@@ -78,9 +78,9 @@ class Cells:
     def answer(self, message):
         """The fields of the answer to a query."""
         with own_modules:
-            from .questions import Questions
+            from .queries import Queries
 
-        return Questions(self._shell).answer(message)
+        return Queries(self._shell).answer(message)
 
     def execute(self, message, ran=None):
         """Run a cell and answer; `ran`: it has run without IPython, and its end is all that is left."""

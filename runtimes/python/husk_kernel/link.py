@@ -96,7 +96,7 @@ class Link:
         self._taken = None if taken is None else _dial(f"fd:{taken}")
         self._received = b""
         self._call = None
-        self._questions = 0
+        self._prompts = 0
         self._owner = os.getpid()
         self._main_thread = threading.get_ident()
         self._lock = threading.Lock()  # threads of a cell may call display()
@@ -185,13 +185,13 @@ class Link:
                 pass
 
     def ask(self, prompt, password):
-        """A question of the running cell; returns the answer. An interrupt withdraws it."""
+        """Sends a prompt of the running cell; returns the answer. An interrupt withdraws it."""
         if self.forked or threading.get_ident() != self._main_thread:
             raise EOFError("only the main thread of a cell can ask for input")
-        self._questions += 1
-        question = self._questions
+        self._prompts += 1
+        number = self._prompts
         try:
-            self._send_question(question, prompt=prompt, password=password)
+            self._send_prompt(number, prompt=prompt, password=password)
             while True:
                 if not self.waiting:
                     select.select([self.fd], [], [])
@@ -199,16 +199,16 @@ class Link:
                     answer = self.receive()
                 if answer is None:
                     os._exit(0)
-                if answer.get("op") == "input" and answer.get("question") == question:
+                if answer.get("op") == "input" and answer.get("question") == number:
                     return answer["text"]
         except KeyboardInterrupt:
-            self._send_question(question, cancel=True)
+            self._send_prompt(number, cancel=True)
             raise
 
-    def _send_question(self, question, **fields):
+    def _send_prompt(self, number, **fields):
         with interrupts, self._lock:
             if self._call is not None:
-                self._write(_message("input", self._call, {"question": question, **fields}))
+                self._write(_message("input", self._call, {"question": number, **fields}))
 
     def done(self, result=None, error=None):
         """The end of the call, with its result (a bundle) and its error (fields), in one write."""
@@ -225,7 +225,7 @@ class Link:
         self._write(_message("variables", call, listing))
 
     def answer(self, number, fields):
-        """The answer to a question, between two cells."""
+        """Sends the answer to a query, between two cells."""
         self._write(_message("answer", number, fields))
 
     def _write(self, data):

@@ -37,8 +37,8 @@ typed_lines <- function(text) {
 ask <- function(prompt) {
   number <- keyboard$question <- sum(keyboard$question, 1L)
   answered <- FALSE
-  on.exit(if (!answered) send_question(number, cancel = "true"))
-  send_question(number, prompt = json_string(prompt))
+  on.exit(if (!answered) send_prompt(number, cancel = "true"))
+  send_prompt(number, prompt = json_string(prompt))
   repeat {
     socketSelect(list(link$connection))
     message <- suspendInterrupts(link_receive())
@@ -49,7 +49,7 @@ ask <- function(prompt) {
   }
 }
 
-send_question <- function(number, ...) link_send(json_object(op = "\"input\"", id = cell$id, question = number, ...))
+send_prompt <- function(number, ...) link_send(json_object(op = "\"input\"", id = cell$id, question = number, ...))
 
 no_keyboard <- function(what, prompt = "") {
   if (nzchar(prompt)) writeLines(prompt)

@@ -66,7 +66,7 @@ serve <- function() {
       look(message$id)
       next
     }
-    if (isTRUE(message$op %in% QUESTIONS)) {
+    if (isTRUE(message$op %in% QUERIES)) {
       answer(message)
       next
     }

@@ -1,7 +1,7 @@
 # What consoles and editors ask while somebody types: completion, help, whether code is whole. R's own answers. Some of it runs
 # the user's code (names(), str()): what that prints is nobody's output, and an interrupt ends it.
 
-QUESTIONS <- c("complete", "inspect", "is_complete")
+QUERIES <- c("complete", "inspect", "is_complete")
 MATCHES_MAX <- 1000L
 MATCHES_BYTES <- 150000L # with what JSON adds less than ANSWER_BYTES_MAX in kernels/protocol.h
 HELP_MAX <- 30000L # characters

@@ -115,7 +115,7 @@ function ownNames(object) {
   return Object.getOwnPropertyNames(object);
 }
 
-export class Questions {
+export class Queries {
   #context;
   #evaluator;
 

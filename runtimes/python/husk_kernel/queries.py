@@ -19,7 +19,7 @@ MATCHES_BYTES = 150_000  # with what JSON adds less than ANSWER_BYTES_MAX in ker
 TEXT_MAX = 30_000
 
 
-class Questions:
+class Queries:
     def __init__(self, shell):
         self._shell = shell
 
