@@ -27,11 +27,21 @@ static const char *plain_version(const char *version)
 	return exact ? version + 2 : version;
 }
 
+static int refuse_url(const char *requirement, struct fail *f)
+{
+	fail_set(f, FAIL_INVALID, "'%.100s': URLs are not supported, only packages of an index", requirement);
+	return fail_hint(
+		f,
+		"name the package and its version, or install it in the program: subprocess.run([\"pip\", \"install\", …])");
+}
+
 int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
 {
 	const char *start = requirement + strspn(requirement, BLANKS), *at = start + strspn(start, NAME_CHARS);
 	if (!isalnum((unsigned char)*start))
 		return fail_set(f, FAIL_INVALID, "'%.100s' is not the name of a package", start);
+	if (strstr(start, "://"))
+		return refuse_url(start, f);
 	AUTO(buf_release) struct buf name = { 0 };
 	buf_add(&name, start, (size_t)(at - start));
 	at += strspn(at, BLANKS);
@@ -45,7 +55,7 @@ int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
 	}
 	at += strspn(at, BLANKS);
 	if (*at == '@')
-		return fail_set(f, FAIL_INVALID, "'%.100s': URLs are not supported, only packages of an index", start);
+		return refuse_url(start, f);
 	size_t n = strcspn(at, ";");
 	if (at[n])
 		return fail_set(f, FAIL_INVALID, "'%.100s': environment markers (;) are not supported", start);

@@ -48,6 +48,9 @@ static void files(void **state)
 	expect(requirements_of_file, "a==1 --hash=sha256:x\n", "error: options");
 	expect(requirements_of_file, "a; python_version < '3'\n", "error: markers");
 	expect(requirements_of_file, "./local\n", "error: name");
+	expect(requirements_of_file, "a @ https://x/a.whl\n", "error: URL");
+	expect(requirements_of_file, "https://x/a.whl\n", "error: URL");
+	expect(requirements_of_file, "git+https://x/a.git\n", "error: URL");
 	expect(requirements_of_file, "a[b\n", "error: bracket");
 }
 
