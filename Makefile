@@ -1,4 +1,4 @@
-# Thin: meson builds, setup-docker.sh makes the images, tests/run tests.
+# A thin wrapper: meson builds, setup-docker.sh makes the images, tests/run tests.
 BUILD ?= build
 export BUILD
 
@@ -18,12 +18,13 @@ test-deps:
 dist-deps:
 	@tools/install-deps.sh dist
 
-# What is installed and what the images need. tests/run builds the tests, and `ninja -C $(BUILD)` builds everything.
+# Builds what is installed and what the images need. tests/run builds the tests, and `ninja -C $(BUILD)` builds
+# everything.
 compile:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD) programs
 
-# A build of its own, for its prefix; the programs of the images come out as in the other, and so their names agree.
+# A separate build for the prefix. Its programs for the images are identical, so the image names agree.
 install:
 	@test -f $(BUILD)-install/build.ninja || meson setup $(BUILD)-install --prefix $(PREFIX) >/dev/null
 	@meson configure $(BUILD)-install --prefix $(PREFIX)
@@ -39,7 +40,7 @@ dist:
 images:
 	@./setup-docker.sh --images $(BUILD)/images.json
 
-# Beside those: the runtimes of runtimes/contrib/ that every run of the tests drives, or CONTRIB= for all of them.
+# Also builds the runtimes of runtimes/contrib/ that every run of the tests uses, or CONTRIB= for all of them.
 CONTRIB ?= bash,ipykernel
 test-images:
 	@ninja -C $(BUILD) runtimes/contrib/husk-contrib
@@ -70,9 +71,9 @@ bench:
 	@$(MAKE) --no-print-directory test-images CONTRIB=ipykernel
 	@tools/with-docker.sh bench/run $(if $(QUICK),--quick) $(if $(SAVE),--save) $(PARTS)
 
-# What takes too long for every run, in full: the table of behaviours for every runtime of contrib, a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, the table of behaviours
-# under gVisor, ten minutes of fuzzing a target.
-# The commands of the documents run too. PARTS chooses some: make test-long PARTS="chaos soak".
+# Tests that take too long for every run: the table of behaviours for every runtime of contrib and under gVisor, a
+# thousand kills, soak, 1 GB and 100,000 files, fresh seeds, ten minutes of fuzzing a target, and the commands of the
+# documents. PARTS chooses some: make test-long PARTS="chaos soak".
 test-long:
 	@$(MAKE) --no-print-directory test-deps
 	@$(MAKE) --no-print-directory compile
@@ -84,7 +85,7 @@ fuzz:
 	@$(MAKE) --no-print-directory test-deps
 	@tests/fuzz/run.sh
 
-# The pages that are written from tables in the code: settings, man pages.
+# Writes the pages that come from tables in the code: settings, man pages.
 pages:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD) tools/pages/pages

@@ -4,7 +4,9 @@ LANGUAGES = ("python", "node", "r")
 
 
 class Budget:
-    """`of(p50)` computes the figure, or raises KeyError where something was not measured; `part` is the part that measures it."""
+    """`of(p50)` computes the figure, or raises KeyError if something was not measured; `part` is the part that
+    measures it.
+    """
 
     def __init__(self, part, what, limit, of, measures, at_least=False):
         self.part, self.what, self.limit, self.of, self.measures, self.at_least = part, what, limit, of, measures, at_least
@@ -92,5 +94,5 @@ def growth(last):
 
 
 def hold(measured, parts, quick):
-    """What came of the budgets of these parts."""
+    """Results of the budgets of these parts."""
     return [budget.hold(measured) for budget in BUDGETS + growth(10 if quick else 80) if budget.part in parts]

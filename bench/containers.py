@@ -121,12 +121,13 @@ class PerCall:
 # --- a kernel alone: its own program in a container's namespaces, with us at the other end of its link
 
 
-# Joins control groups, so that the kernel alone has the share of a busy machine that one in a session has, and becomes the command.
+# Joins control groups and becomes the command, so that the kernel alone gets the same share of a busy machine as one
+# in a session.
 JOIN = 'until [ "$1" = -- ]; do echo $$ >"$1"; shift; done; shift; exec "$@"'
 
 
 def control_groups(pid):
-    """The files by which a process joins those of another, as far as this machine shows them."""
+    """The files by which a process joins the control groups of another, as far as this machine shows them."""
     found = []
     for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -180,7 +181,7 @@ class Kernel:
         while True:
             size = int.from_bytes(self.exactly(4), "big")
             head = self.exactly(size)[:200]
-            if head.startswith((b'{"op":"display"', b'{"op":"sync"')):  # PID 1 says that it has taken it
+            if head.startswith((b'{"op":"display"', b'{"op":"sync"')):  # PID 1 confirms it
                 os.write(self.taken, b".")
             if b'"sync":true' in head:
                 self.link.sendall(b'\0\0\0\x0f{"op":"synced"}')

@@ -1,4 +1,6 @@
-"""Who spends the time of a call: processor time and wake-ups of each process, and, where perf is installed, in which code."""
+"""Where the time of a call is spent: CPU time and wake-ups of each process, and, where perf is installed, in which
+code.
+"""
 
 import pathlib
 import shutil
@@ -51,7 +53,9 @@ def shares(data):
 
 
 def profile(parts, call, n, folder):
-    """{part: [[us for each call, library, function], …]}; {} without perf. What has no name is summed up by its library."""
+    """{part: [[us for each call, library, function], …]}; {} without perf. Code without a name is summed up by its
+    library.
+    """
     found = {}
     if not shutil.which("perf"):
         return found

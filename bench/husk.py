@@ -1,4 +1,4 @@
-"""A `husk mcp` to measure, with folders of its own."""
+"""A `husk mcp` to measure, with its own folders."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ def text_of(result):
 
 
 def cpu_us(pid):
-    """Microseconds that a process, with all its threads, has had a CPU."""
+    """CPU time of a process with all its threads, in microseconds."""
     total = 0
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
         with contextlib.suppress(OSError):
@@ -43,7 +43,7 @@ def parent(pid):
 
 
 def memory_kb(pid):
-    """What a process holds, with its share of what it shares (Pss), and what is its own alone."""
+    """Memory of a process: its share of shared memory included (Pss), and private only."""
     try:
         lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
     except OSError:
@@ -53,7 +53,7 @@ def memory_kb(pid):
 
 
 def group_memory_kb(pid):
-    """What the memory control group of a process is charged with, in either version of control groups."""
+    """Memory that is charged to the control group of a process, in either version of control groups."""
     for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         folder, file = ("memory", "memory.usage_in_bytes") if "memory" in controllers.split(",") else ("", "memory.current")
@@ -97,7 +97,7 @@ class Server(Client):
         return self.stderr.read_text(errors="replace")[-2000:]
 
     def check(self, tool, result):
-        """A run must have ended well, and every file of a copy must have been copied: both are told apart from isError."""
+        """A run must have ended well, and every file of a copy must have been copied. isError does not show either."""
         super().check(tool, result)
         if tool in RUNS:
             ended = result["_meta"]["dev.husk/result"]["ending"]
@@ -125,7 +125,7 @@ class Server(Client):
             return next((row[0] for row in database.execute(sql, values)), None)
 
     def lasting_helpers(self):
-        """Those that stay: a docker client that cleans up, or looks, is gone in a moment."""
+        """Processes that stay. A docker client that cleans up or queries is gone in a moment."""
         found, quiet = set(self.helpers()), time.monotonic() + 2
         while found and time.monotonic() < quiet:
             time.sleep(0.1)
@@ -136,7 +136,7 @@ class Server(Client):
         return self.ask_store("SELECT container FROM sessions WHERE id = ?", session)
 
     def wait_for_warm(self, count=1):
-        """Until so many containers are ready, and the server is quiet again."""
+        """Waits until this many containers are ready and the server is quiet again."""
         deadline = time.monotonic() + 120
         while (self.ask_store("SELECT count(*) FROM sessions WHERE state = 'warm' AND transport IS NOT NULL") or 0) < count:
             if time.monotonic() > deadline:

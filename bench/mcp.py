@@ -14,7 +14,7 @@ PROTOCOL = "2025-06-18"
 
 
 class Client:
-    """`check` looks at a result and raises Failed."""
+    """`check` gets a result and raises Failed."""
 
     def __init__(self, command, env=None, stderr=subprocess.DEVNULL):
         self.number = 0

@@ -1,4 +1,4 @@
-"""What is measured. Each part adds to the results; contenders take turns within it."""
+"""The measurements. Each part adds to the results; contenders take turns within it."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ from husk import Server, children, cpu_us, group_memory_kb, memory_kb, parent, r
 from results import Failed, milliseconds
 
 LANGUAGES = ("python", "node", "r")
-# Within MAX_ANSWER_CHARS with the label, so that the whole text travels.
+# Within MAX_ANSWER_CHARS with the label, so that the whole text is sent.
 MEGABYTE = {"python": "print(('x' * 99 + '\\n') * 9990)", "node": "console.log(('x'.repeat(99) + '\\n').repeat(9990))",
             "r": "cat(strrep(paste0(strrep('x', 99), '\\n'), 9990))"}
 LENGTH = 998_900  # newlines at the end do not count
@@ -150,7 +150,9 @@ class Bench:
                 results.profile = hotpath.profile(processes, call, 4 * n, self.folder)
 
     def adapter(self, results):
-        """What husk-jupyter and the rest of Husk add to a stock ipykernel, against jupyter_client beside the same kernel."""
+        """The time that husk-jupyter and the rest of Husk add to a stock ipykernel, compared with jupyter_client and
+        the same kernel.
+        """
         contrib = self.build / "runtimes" / "contrib"
         image = next(entry["tag"] for entry in json.loads((contrib / "images.json").read_text()) if entry["name"] == "ipykernel")
         with contextlib.ExitStack() as stack:
@@ -183,7 +185,7 @@ class Bench:
             print(f"  {name}", flush=True)
 
     def rate(self, server, sessions):
-        """Each session has one call under way all the time."""
+        """Each session always has one call under way."""
         whose = {}
         for session in sessions:
             server.call("execute_code", session_id=session, code="1+1")
@@ -243,7 +245,7 @@ class Bench:
         results.add(f"{language}: stop, {words}", name, milliseconds(began))
 
     def create_warm(self, results):
-        """A container is ready; with variables of its own a session costs a new interpreter in it."""
+        """A container is ready. A session with its own variables needs a new interpreter in it."""
         for language in LANGUAGES:
             with self.server(f"warm-{language}", WARM_POOL=f"{language}:1") as server:
                 server.stop_session(server.session(language=language))
@@ -336,7 +338,7 @@ class Bench:
     # --- growth
 
     def idle(self, results):
-        """What sessions cost that nobody uses: memory with its containerd shim, CPU and wake-ups of PID 1 over ten seconds."""
+        """Costs of unused sessions: memory with the containerd shim, CPU and wake-ups of PID 1 over ten seconds."""
         with self.server("idle") as server:
             sessions = [server.session(language="python", network=False) for _ in range(5)]
             for session in sessions:

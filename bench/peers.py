@@ -45,7 +45,9 @@ class Asked:
 
 
 def serve_jupyter(transport="tcp"):
-    """Each request: code, the pause before it, and what must come: a text's length, or a type of display. Runs in the peer's interpreter."""
+    """Each request has the code, the pause before it, and the expected output: the length of a text, or a type of
+    display. Runs in the peer's interpreter.
+    """
     import json
     import sys
     import time
@@ -95,7 +97,9 @@ class JupyterInside(Asked):
 
 
 class McpRepl(Client):
-    """Posit's mcp-repl: an interpreter on the host, in no container. It has no session to create: its first call starts the interpreter."""
+    """Posit's mcp-repl: an interpreter on the host, without a container. It has no session to create: its first call
+    starts the interpreter.
+    """
 
     def __init__(self, venv):
         super().__init__([str(venv / "bin" / "mcp-repl"), "--interpreter", "python", "--sandbox", "danger-full-access"],
@@ -106,7 +110,7 @@ class McpRepl(Client):
 
 
 def serve_llm_sandbox(image):
-    """Requests: open, close, or a program to run with the text that it prints. Runs in the peer's interpreter."""
+    """Requests: open, close, or a program to run with its expected output. Runs in the peer's interpreter."""
     import json
     import sys
     import time

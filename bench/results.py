@@ -7,7 +7,7 @@ import time
 
 
 class Failed(Exception):
-    """A call did not do what it was asked to do. Its time means nothing, so the whole run ends."""
+    """A call did not do what it should. Its time means nothing, so the whole run ends."""
 
 
 def milliseconds(began):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Lists, for each promise of SECURITY.md, the tests that show it: `tools/evidence.py [--check] [FOLDER] >docs/evidence.md`.
+"""Lists, for each promise of SECURITY.md, the tests that show it: `tools/evidence.py [--check] [FOLDER]
+>docs/evidence.md`.
 
 A promise is a list item of SECURITY.md that ends in `<!-- promise: ID -->`. A test shows it if the comment
-`evidence: ID, …` is above or beside it. At the head of a file the comment stands for the whole file. `--check` fails if
-the page is old, a promise has no test, or a mark names no promise.
+`evidence: ID, …` is above or beside it. At the head of a file the comment applies to the whole file. `--check`
+fails if the page is out of date, a promise has no test, or a mark names an unknown promise.
 """
 
 import pathlib
@@ -15,7 +16,7 @@ MARK = re.compile(r"^.*?(?:#|/\*) evidence: ([a-z0-9, -]+?)(?: \*/)?$")
 PROMISE = re.compile(r"^- \*\*(.+?)\*\*.*?<!-- promise: ([a-z0-9-]+) -->$")
 TEST = re.compile(r"^(?:async )?def (test_\w+)|^static void (\w+)\(void \*\*")
 SOURCES = ("*.py", "*.c", "*.sh", "meson.build")
-# How far below its mark a test may begin: decorators and a comment are between.
+# The maximum distance in lines between a mark and its test, with decorators and a comment in between.
 REACH = 40
 
 
@@ -34,7 +35,7 @@ def read_promises(root):
 
 
 def test_below(lines, at):
-    """The name of the test that a mark is above; None for a whole file."""
+    """The name of the test below a mark; None for a whole file."""
     if not any(TEST.match(line) for line in lines[:at]) and not any(
             TEST.match(line) for line in lines[at:at + 3]) and head_ends(lines, at):
         return None
@@ -45,7 +46,7 @@ def test_below(lines, at):
 
 
 def head_ends(lines, at):
-    """A mark in the head of a file: imports or includes follow it, or nothing that is a test at all."""
+    """Whether a mark is in the head of a file: imports or includes follow it, or no test at all."""
     below = next((line for line in lines[at:] if line.strip() and not line.startswith(("#!", "# ", "/*", " *"))), "")
     return below.startswith(("import ", "from ", "#include", ".", "fuzzing", "set "))
 

@@ -16,7 +16,7 @@ test_packages=("${dist_packages[@]}" libcmocka-dev libfaketime clang clang-forma
 venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4 mypy==2.4.1
 	jupyter-client jupyter-console nbclient nbconvert jupyter-kernel-test)
 
-# Names from the arguments that dpkg does not know as installed.
+# Names from the arguments that are not installed.
 missing() {
 	local installed package
 	installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
@@ -36,7 +36,7 @@ ensure_packages() {
 	[ ${#wanted[@]} -gt 0 ] || return 0
 	say "installing what ${what}ing needs: ${wanted[*]}"
 	apt_install "packages" "${wanted[@]}"
-	# A tree that was configured without them looks again.
+	# A tree that was configured without them is configured again.
 	[ ! -f "$build/build.ninja" ] || meson setup --reconfigure "$build" >/dev/null
 }
 

@@ -1,10 +1,10 @@
-# What the scripts of this tree share; sourced by bash, does nothing by itself.
+# Functions that the scripts of this tree share. bash sources it; it does nothing by itself.
 # shellcheck shell=bash
 
 say() { printf '==> %s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }
 
-# die WHAT [LINE…]: ends with the status $die_status, 1 unless somebody set it.
+# die WHAT [LINE…]: ends with the status $die_status, 1 by default.
 die() {
 	printf 'error: %s\n' "$1" >&2
 	shift
@@ -22,8 +22,9 @@ as_root() {
 	fi
 }
 
-# progress TITLE LOG COMMAND…: runs COMMAND with all its output in LOG and shows how far it is: on a terminal by one line that
-# is rewritten each second, elsewhere by a line every ten seconds. A failure shows the end of LOG and returns COMMAND's status.
+# progress TITLE LOG COMMAND…: runs COMMAND with all its output in LOG and shows its progress: on a terminal in one
+# line that is rewritten each second, elsewhere by a line every ten seconds. After a failure it prints the end of LOG
+# and returns COMMAND's status.
 progress() {
 	local title=$1 log=$2 began=$SECONDS status=0
 	shift 2
@@ -57,7 +58,7 @@ show_progress() {
 	done
 }
 
-# Takes colours and carriage returns out of a line.
+# Removes colours and carriage returns from a line.
 plain() {
 	local text=${1//$'\r'/ }
 	while [[ $text =~ $'\e'\[[0-9\;]*m ]]; do
@@ -66,7 +67,8 @@ plain() {
 	printf '%s' "$text"
 }
 
-# apt_install TITLE PACKAGE…: on Debian and its kin. Lists that cannot be refreshed are apt-get install's to complain about.
+# apt_install TITLE PACKAGE…: on Debian and its derivatives. If the lists cannot be refreshed, apt-get install reports
+# it.
 apt_install() {
 	local title=$1 log
 	shift

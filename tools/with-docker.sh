@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command with access to the engine: tools/with-docker.sh COMMAND…
-# A user who was just added to the docker group is in it only from the next login on; `sg` puts this one command into it.
+# A user who was just added to the docker
+# group is in it only after the next login; `sg` runs this one command with it.
 set -euo pipefail
 
 socket=/var/run/docker.sock

@@ -1,4 +1,4 @@
-/* The manager's half of fuzz-frames: PID 1 and the manager have a `struct run` each, so it is a file of its own. */
+/* The manager's half of fuzz-frames. PID 1 and the manager each have a `struct run`, so it is a separate file. */
 #ifndef HUSK_TESTS_FUZZ_FRAMES_LOG_H
 #define HUSK_TESTS_FUZZ_FRAMES_LOG_H
 

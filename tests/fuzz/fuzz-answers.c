@@ -1,4 +1,4 @@
-/* manager/engine/docker/info: what a docker client prints when it is asked something, as the answer to each question. */
+/* manager/engine/docker/info: output of a docker client, as the answer to each query. */
 #include "manager/engine/docker/info.h"
 
 #include "base/alloc.h"
@@ -30,7 +30,7 @@ static void check_answer(const struct engine_answer *a)
 
 int fuzz_one(const uint8_t *data, size_t n)
 {
-	/* As a child's captured output is handed over. */
+	/* In the form of a child's captured output. */
 	AUTO(freep) char *text = xmalloc(n + 1);
 	if (n)
 		memcpy(text, data, n);

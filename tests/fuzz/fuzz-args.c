@@ -1,5 +1,5 @@
-/* base/args with the tables of the real tools: what is accepted is within what the schema says, what is refused is
- * explained in a bounded text. The first byte picks the tool. */
+/* base/args with the tables of the real tools: accepted values are within the schema, and a rejection is explained
+ * in a bounded text. The first byte picks the tool. */
 #include "base/alloc.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
@@ -56,7 +56,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 	if (!n)
 		return 0;
 	const struct tool *tool = tools_nth(data[0] % count);
-	/* Parsed as mcp/rpc does. */
+	/* Parsed like in mcp/rpc. */
 	json_auto_t *args = json_loadb((const char *)data + 1, n - 1, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	if (!json_is_object(args))
 		return 0;

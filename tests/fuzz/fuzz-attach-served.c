@@ -1,5 +1,6 @@
-/* The whole of a server's side of attaching on one connection, with a manager that needs no engine: frames in pieces, calls, notes, bytes,
- * interrupts, cancellations and the end in the middle of it. Every frame out is one that a client takes, and nobody is answered twice. */
+/* A server's whole side of attaching on one connection, with a manager that needs no engine: frames in pieces,
+ * calls, notes, bytes, interrupts, cancellations and an early end. Clients accept every frame that is sent, and no
+ * call is answered twice. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -34,7 +35,7 @@ static void on_frame(struct client *c, const struct attach_message *m)
 	}
 }
 
-/* What the server has said so far; false at its end. */
+/* Output of the server so far; false at its end. */
 static bool listen_to(struct client *c)
 {
 	uint8_t chunk[65536];
@@ -75,7 +76,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 					      .max_sessions = 3,
 					      .max_sessions_per_thread = 3 };
 	int ends[2];
-	/* The fake manager makes as much output as these ask for. */
+	/* The fake manager produces as much output as these request. */
 	if (n > 16384 || memmem(data, n, "flood", 5) || memmem(data, n, "plot", 4))
 		return 0;
 	log_set_level(LOG_ERROR);
@@ -88,7 +89,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 	c.timer = timer_new(c.loop, on_turn, &c);
 	timer_start(c.timer, 0, 0);
 	loop_run(c.loop);
-	/* Hung up in the middle, or the server ends first. */
+	/* The client disconnects early, or the server ends first. */
 	if (n && data[0] & 1) {
 		closep(&c.fd);
 		loop_skip(c.loop, 1);

@@ -1,5 +1,5 @@
-/* Both ends of an attached connection: what a hostile client sends to a server, and a hostile server to a client. The first byte of an
- * input says which, the next one how it is cut. */
+/* Both ends of an attached connection: a hostile client's bytes for a server, and a hostile server's for a client.
+ * The first byte of an input chooses the end, the next one how it is cut. */
 #include "attach/codec.h"
 #include "attach/wire.h"
 #include "base/alloc.h"
@@ -67,7 +67,7 @@ static void check_query(const json_t *json)
 
 /* --- a server's answers -------------------------------------------------------------------------------------------- */
 
-/* What was read can be written, and read again. */
+/* Data that was read can be written and read again. */
 static void check_result(const json_t *json)
 {
 	AUTO(fail_release) struct fail f = { 0 };

@@ -1,4 +1,4 @@
-/* jupyter/connection: a connection file that somebody else has written. */
+/* jupyter/connection: a connection file of another program. */
 #include "jupyter/connection.h"
 
 #include <sys/mman.h>

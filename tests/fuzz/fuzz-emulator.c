@@ -11,7 +11,7 @@ static void check_clean(struct buf *text)
 	CHECK(!memchr(buf_str(text), 0, text->len));
 }
 
-/* Whatever the sizes of the pieces, the server reads one answer or none. */
+/* The server reads one answer or none, whatever the sizes of the pieces. */
 static void read_answer(struct pieces pieces, size_t n)
 {
 	AUTO(emulator_answer_release) struct emulator_answer a = { 0 };
@@ -23,12 +23,12 @@ static void read_answer(struct pieces pieces, size_t n)
 	if (r > 0) {
 		check_clean(&a.text);
 		check_clean(&a.prompt);
-		/* A hidden character of 2 bytes is named with 8. */
+		/* An invisible character of 2 bytes is shown with 8. */
 		CHECK(a.text.len + a.prompt.len <= 4 * n + 64);
 	}
 }
 
-/* As emulator-main.c does: each feed is drawn, and answered with what the server accepts. */
+/* Like emulator-main.c: each feed is drawn, and the server accepts the answer. */
 static void answer_feeds(struct pieces pieces)
 {
 	struct frame_reader reader = { 0 };

@@ -1,5 +1,5 @@
-/* Both ends of file calls: what a manager sends becomes files below a directory and nowhere else, and what PID 1 sends becomes an
- * export that can be read back. */
+/* Both ends of file transfers: a manager's frames become files below one directory only, and PID 1's frames become
+ * an export that can be read again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -53,7 +53,7 @@ static void prepare(void)
 
 /* ---- PID 1's end */
 
-/* No component of a path is empty or leads elsewhere; "x.." is a name like any other. */
+/* No component of a path is empty or leads elsewhere; "x.." is an ordinary name. */
 static bool stays_below(const char *path, size_t n)
 {
 	AUTO(freep) char *framed = xasprintf("/%.*s/", (int)n, path);
@@ -67,7 +67,7 @@ static int take(struct import *im, const struct frame *f)
 		if (!entry_read(f->payload, f->header.length, &e))
 			return -EPROTO;
 		CHECK(e.path_len <= ENTRY_PATH_MAX && stays_below(e.path, e.path_len));
-		/* Not every size that a frame can name fits this machine's disk. */
+		/* This machine's disk cannot hold every size that a frame can name. */
 		return e.size > 1 << 20 ? -EFBIG : import_entry(im, &e);
 	}
 	if (f->header.type != FRAME_DATA || f->header.length < 8)
@@ -100,7 +100,7 @@ static void import(const uint8_t *data, size_t n)
 	while (import_clear(im, 3))
 		;
 	import_free(im);
-	/* Beside the root there is nothing, and of the stage nothing is left. */
+	/* There is nothing outside the root, and the staging directory is gone. */
 	CHECK(rmdir(folder) < 0 && faccessat(AT_FDCWD, root, F_OK, 0) == 0);
 	DIR *listing = opendir(root);
 	for (const struct dirent *d; (d = readdir(listing));)

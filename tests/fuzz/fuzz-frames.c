@@ -1,5 +1,5 @@
-/* PID 1's end of the frames: what a controller sends becomes calls, and what PID 1 logs for them is understood by the manager's
- * end of the wire. */
+/* PID 1's end of the frames: a controller's bytes become runs, and the manager's end of the wire accepts what PID
+ * 1 logs for them. */
 #include "kernels/system/frames.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "tests/fuzz/frames-log.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Runs a call to its end; what it "prints" is what it was asked to run, again and again. */
+/* Runs it to its end. Its output is its own code, repeated. */
 static void run_to_end(struct run *run, unsigned times)
 {
 	if (run->state != RUN_QUEUED)

@@ -1,4 +1,4 @@
-/* mcp/image: what goes out as a picture is well-formed base64 of one of the four types that clients take. */
+/* mcp/image: every accepted picture is well-formed base64 of one of the four types that clients accept. */
 #include "mcp/image.h"
 
 #include "base/alloc.h"

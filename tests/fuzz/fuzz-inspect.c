@@ -1,4 +1,4 @@
-/* manager/engine/docker/inspect: what an engine prints, whatever it is, becomes a short clean sentence, an event or nothing. */
+/* manager/engine/docker/inspect: any output of an engine becomes a short clean sentence, an event or nothing. */
 #include "manager/engine/docker/inspect.h"
 
 #include "base/alloc.h"
@@ -40,7 +40,7 @@ static void check_network(const char *text)
 
 int fuzz_one(const uint8_t *data, size_t n)
 {
-	/* As a child's captured output is handed over: with a NUL behind it, and perhaps some inside. */
+	/* In the form of a child's captured output: with a NUL after it, and perhaps some inside. */
 	AUTO(freep) char *text = xmalloc(n + 1);
 	if (n)
 		memcpy(text, data, n);

@@ -1,6 +1,6 @@
-/* Messages of a hostile Jupyter kernel, which knows the key: from their frames to what goes up the kernel link, where PID 1 must
- * find nothing to complain about. An input is records of a byte (0 iopub, 1 shell, 2 an unsigned one) and five parts, each
- * with a length of four bytes: header, parent, metadata, content, a buffer. */
+/* Messages of a hostile Jupyter kernel that knows the key, from their frames to the messages on the kernel link,
+ * which PID 1 must accept. An input is a list of records: a byte (0 iopub, 1 shell, 2 an unsigned one) and five
+ * parts, each with a length of four bytes: header, parent, metadata, content, a buffer. */
 #include <sodium.h>
 
 #include "jupyter/message.h"

@@ -1,4 +1,5 @@
-/* base/lines: the lines do not depend on how the bytes arrive, and are what a simple reading of the header says. */
+/* base/lines: the lines do not depend on how the bytes arrive, and match a simple implementation of the header's
+ * words. */
 #include "base/lines.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -35,7 +36,7 @@ static bool is_blank(const uint8_t *line, size_t n)
 	return true;
 }
 
-/* The same by the header's words, on all bytes at once. */
+/* The simple implementation, on all bytes at once. */
 static void expect(const uint8_t *data, size_t n, struct seen *s)
 {
 	while (n > 0) {
@@ -63,7 +64,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 	while (pieces_next(&pieces, &piece, &size)) {
 		line_splitter_feed(&splitter, piece, size);
 		take_all(&splitter, /* at_end= */ false, &got);
-		/* What waits for its end is bounded, whatever comes. */
+		/* A line without its end is bounded. */
 		CHECK(splitter.held.len - splitter.at <= LINE_MAX_BYTES + 1);
 	}
 	take_all(&splitter, /* at_end= */ true, &got);

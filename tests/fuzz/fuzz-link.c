@@ -39,7 +39,7 @@ static void on_message(struct link *l, const struct link_message *m)
 	}
 }
 
-/* Too much to be parsed: the kernel lives on. */
+/* Too much to be parsed: the message is dropped and the kernel lives. */
 static void on_dropped(struct link *l)
 {
 	CHECK(!container_of(l, struct probe, link)->gone);

@@ -1,4 +1,4 @@
-/* manager/files/names: a sandbox's own names of files, as they become paths, names on the host and segments of a URI. */
+/* manager/files/names: file names from a session, as paths, names on the host and segments of a URI. */
 #include "manager/files/names.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* manager/line/queries: what a hostile PID 1 answers to a question is bounded, clean, and told once, to whoever has asked. */
+/* manager/line/queries: a hostile PID 1's answer to a query is bounded, clean, and delivered once to its waiter. */
 #include "manager/line/queries.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -51,7 +51,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 		list_init(&c.queries);
 		list_append(&c.queries, &query_waiter.node);
 		told = 0;
-		CHECK(queries_frame(&c, &frame) == 0 && told == 0); /* to somebody else */
+		CHECK(queries_frame(&c, &frame) == 0 && told == 0); /* to another waiter */
 		frame.call = 1;
 		int r = queries_frame(&c, &frame);
 		CHECK(told == (r == 0));

@@ -1,4 +1,5 @@
-/* What a package index sends and what sandbox code asks of it: requests over HTTP (PID 1), pages with links, and paths (manager). */
+/* Answers of a package index and requests of the session to it: HTTP requests (PID 1), pages with links, and paths
+ * (manager). */
 #include "base/alloc.h"
 #include "kernels/packages/http.h"
 #include "manager/deps/links.h"
@@ -36,7 +37,7 @@ static void on_link(void *ctx, const char *path)
 	CHECK(path[0] == '/' && !strstr(path, "/../"));
 }
 
-/* Cut into pieces or not, a page becomes the same; without a link of ours it stays as it is. */
+/* A page gives the same result in any pieces, and stays unchanged without a link of ours. */
 static void check_page(enum links_kind kind, const struct upstream *u, const uint8_t *data, size_t n)
 {
 	AUTO(buf_release) struct buf whole = { 0 }, cut = { 0 };
@@ -67,7 +68,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 	check_path(text);
 	strv_add(&sources, "A=https://u:p@h/a/");
 	strv_addf(&sources, "B=%s", text);
-	/* Whatever the rest is, the first is there. */
+	/* The first one is there, whatever follows. */
 	(void)upstreams_take(&u, &env, &sources, &f);
 	CHECK(u.n >= 1 && u.n <= RELAY_PORTS_MAX);
 	for (enum links_kind kind = LINKS_HTML; kind <= LINKS_JSON; kind++)

@@ -1,4 +1,4 @@
-/* What stands at a prompt: lines that are typed or piped in, in each language, and names that an interpreter offers to complete them. */
+/* Text at a prompt: typed or piped lines in each language, and names that an interpreter offers to complete them. */
 #include "base/alloc.h"
 #include "cli/repl/block.h"
 #include "cli/repl/matches.h"

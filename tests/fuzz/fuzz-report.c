@@ -1,11 +1,11 @@
-/* What an installer reports, which any package can overwrite, and the labels of an image, which anybody with the engine can write
- * (manager/deps/set). */
+/* An installer's report, which any package can overwrite, and the labels of an image, which every user of the
+ * engine can write (manager/deps/set). */
 #include "base/alloc.h"
 #include "manager/deps/set.h"
 #include "manager/model/result.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What was asked for. */
+/* The requested packages. */
 #define WANTED "{\"a\":\"\",\"six\":\"\",\"numpy\":\"\",\"@scope/name\":\"\"}"
 
 static void check_versions(const char *text)
@@ -28,7 +28,7 @@ static void check_report(char *text, size_t n)
 	if (!versions)
 		return;
 	check_versions(versions);
-	/* What it says is found again in the labels of the image. */
+	/* The report can be read again from the labels of the image. */
 	AUTO(strv_release) struct strv labels = { 0 };
 	struct deps_content content = { .versions = versions, .size = size, .built = 5 }, again;
 	deps_labels(&labels, "key", &content);

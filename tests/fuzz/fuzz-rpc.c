@@ -1,4 +1,4 @@
-/* mcp/rpc and mcp/version: whatever a line is, it has one kind, and every answer to it can be written. */
+/* mcp/rpc and mcp/version: every line has one kind, and every answer to it can be written. */
 #include "base/alloc.h"
 #include "mcp/methods.h"
 #include "mcp/rpc.h"

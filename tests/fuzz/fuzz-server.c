@@ -1,5 +1,6 @@
-/* The whole protocol face on one connection, with a manager that needs no engine: lines in pieces, calls, batches, duplicates,
- * cancellations and the end in the middle of it. Every line out is a message, and nobody is answered twice. */
+/* The whole protocol face on one connection, with a manager that needs no engine: lines in pieces, calls, batches,
+ * duplicates, cancellations and an early end. Every line that is sent is a message, and no request is answered
+ * twice. */
 #include "mcp/server.h"
 
 #include <fcntl.h>
@@ -62,7 +63,7 @@ static size_t count_answers(const json_t *message)
 	return result || error;
 }
 
-/* The most answers that the input can ask for: one for each line, or for each value in a line that is a list. */
+/* The maximum number of answers to the input: one for each line, or for each value in a line that is a list. */
 static size_t count_asked(const uint8_t *data, size_t n)
 {
 	size_t asked = 1;
@@ -116,7 +117,7 @@ static void serve(struct peer *peer, int in_fd, int out_fd)
 int fuzz_one(const uint8_t *data, size_t n)
 {
 	int ends[2], out = memfd_create("answers", MFD_CLOEXEC);
-	/* The fake manager makes as much output as these ask for. */
+	/* The fake manager produces as much output as these request. */
 	if (n > 16384 || memmem(data, n, "flood", 5) || memmem(data, n, "plot", 4)) {
 		closep(&out);
 		return 0;

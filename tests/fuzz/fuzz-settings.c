@@ -1,4 +1,4 @@
-/* Settings that somebody wrote: a file of them (manager/model/config), and the values that have a shape of their own. */
+/* Settings that a person wrote: a file of them (manager/model/config), and values with their own syntax. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Files that a sandbox writes and PID 1 reads: the state that a shell leaves to the next one, and /proc/PID/stat, whose second
- * field is a name that a process chose. */
+/* Files that a session writes and PID 1 reads: the state that a shell leaves to the next one, and /proc/PID/stat,
+ * whose second field is a name that a process chose. */
 #include "kernels/commands/shell.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ static void check_state(const struct shell_state *s)
 	CHECK(s->env.n > 0 && strncmp(s->env.v[s->env.n - 1], "PWD=/", 5) == 0);
 }
 
-/* The bash that reports exit codes starts without what would have it run a command's code. */
+/* The bash that reports exit codes starts without variables that would make it run a command's code. */
 static void check_held_back(const struct shell_state *s)
 {
 	AUTO(strv_release) struct strv env = { 0 };

@@ -1,5 +1,5 @@
-/* Texts of a shared store, which somebody else may have written: a session's limits, and a history as a notebook. The first byte says
- * how many runs the history has. */
+/* Texts of a shared store, which another program may have written: a session's limits, and a history as a
+ * notebook. The first byte is the number of runs in the history. */
 #include "base/alloc.h"
 #include "cli/notebook.h"
 #include "manager/model/cause.h"

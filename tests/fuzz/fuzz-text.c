@@ -1,4 +1,4 @@
-/* What a program prints becomes text: base/utf8, base/screen, the pieces of manager/line, the progress lines of mcp/call. */
+/* Output of programs as text: base/utf8, base/screen, the pieces of manager/line, the progress lines of mcp/call. */
 #include "base/alloc.h"
 #include "base/screen.h"
 #include "base/utf8.h"
@@ -12,7 +12,7 @@ static void check_clean(const char *s, size_t n)
 	CHECK(utf8_valid(s, n) && !memchr(s, '\0', n) && !memchr(s, 0x1b, n));
 }
 
-/* Cuts between characters: head and tail of any length are whole. */
+/* Cuts between characters: heads and tails of any length are valid. */
 static void check_cuts(const char *s, size_t n)
 {
 	size_t chars = utf8_count(s, n);
@@ -26,7 +26,7 @@ static void check_cuts(const char *s, size_t n)
 	CHECK(utf8_valid(cut, strlen(cut)) && utf8_count(cut, strlen(cut)) <= 120);
 }
 
-/* The first byte says how the rest is dealt out to streams, tails and places, and how much is missing. */
+/* The first byte says how the rest is divided into streams, tails and places, and how much is missing. */
 static void check_pieces(const uint8_t *data, size_t n)
 {
 	AUTO(run_result_release) struct run_result r = { 0 };

@@ -1,5 +1,5 @@
-/* A command's bytes on a screen, and what is typed at it. A feed stops early if it is expensive, and husk-emulator is ended if even that
- * takes too long. The screen here is small, so nothing should. */
+/* A command's bytes on a screen, and keys for it. An expensive feed stops early, and husk-emulator is killed if
+ * even that takes too long. The screen here is small, so neither should happen. */
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "manager/line/keys.h"

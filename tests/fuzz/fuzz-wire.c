@@ -104,7 +104,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 		while (fine && (r = wire_next(&wire, &frame)) != 0)
 			fine = r > 0 && on_frame(c, &frame);
 	}
-	/* A session that is lost in the middle still shows what came. */
+	/* A session that is lost in the middle still shows its output so far. */
 	finish(c);
 	collect_free(c);
 	return 0;

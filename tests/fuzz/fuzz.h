@@ -1,6 +1,6 @@
-/* What every fuzz target starts with. A target is one function that takes bytes: fuzz_one(). limits.c calls it and bounds each input;
- * libFuzzer calls that in a campaign (tests/fuzz/run.sh), and standalone.c does in every test run and with any compiler. Targets check
- * more than memory: what a parser promises in its header holds for every input. */
+/* Includes for every fuzz target. A target is one function that takes bytes: fuzz_one(). limits.c calls it and
+ * bounds each input. In a campaign (tests/fuzz/run.sh) libFuzzer calls limits.c; in every test run standalone.c
+ * does, with any compiler. Targets check more than memory: the promises of a parser's header hold for every input. */
 #ifndef HUSK_TESTS_FUZZ_H
 #define HUSK_TESTS_FUZZ_H
 
@@ -9,12 +9,12 @@
 #include "base/defs.h"
 #include "base/utf8.h"
 
-/* The target's own. Returns 0. */
+/* Defined by the target. Returns 0. */
 int fuzz_one(const uint8_t *data, size_t n);
 /* limits.c: fuzz_one() with a limit on its CPU time. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Not assert(): it must hold in every build, and say where. */
+/* Unlike assert() it works in every build and prints its place. */
 #define CHECK(condition)                                                                                               \
 	do {                                                                                                           \
 		if (!(condition)) {                                                                                    \
@@ -23,8 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 		}                                                                                                      \
 	} while (0)
 
-/* A stream arrives in pieces whose sizes nobody promises: the first byte of an input says how it is cut, the rest is
- * the stream. */
+/* A stream arrives in pieces of any size: the first byte of an input says how it is cut, the rest is the stream. */
 struct pieces {
 	const uint8_t *at;
 	size_t left;

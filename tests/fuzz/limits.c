@@ -1,6 +1,6 @@
-/* Runs one input with a limit on the CPU time that it takes, whoever calls: an input may not cost the server's loop, which is what most
- * targets stand for, a noticeable time. libFuzzer's own -timeout counts whole seconds of a clock that also runs while other programs do.
- * Memory is limited from outside: by libFuzzer's -rss_limit_mb, and by hard_rss_limit_mb in ASAN_OPTIONS. */
+/* Runs one input with a limit on its CPU time, because most targets run on the server's loop, which an input must
+ * not block noticeably. libFuzzer's -timeout counts whole seconds of a clock that also runs while other programs
+ * do. Memory is limited from outside: by libFuzzer's -rss_limit_mb, and by hard_rss_limit_mb in ASAN_OPTIONS. */
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>

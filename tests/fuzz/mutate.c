@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 
 #define CHANGES_MAX 6
-/* One input in so many becomes long, since some costs show only in the long run. */
+/* One input in this many becomes long, since some costs show only in long inputs. */
 #define LONG_ONE_IN 24
 #define LONG_MAX (256u << 10)
 
@@ -67,7 +67,7 @@ static size_t below(uint64_t *state, size_t n)
 	return n ? (size_t)((mutate_random(state) >> 11) % n) : 0;
 }
 
-/* Puts n bytes in the place of `cut` bytes. */
+/* Replaces `cut` bytes by n bytes. */
 static void splice(struct buf *b, size_t at, size_t cut, const void *data, size_t n)
 {
 	AUTO(buf_release) struct buf old = *b;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Mutated messages into one live server: tests/fuzz/mutate.py [--seed N] [--count N] [--program build/husk]
+"""Sends mutated messages to one live server: tests/fuzz/mutate.py [--seed N] [--count N] [--program build/husk]
 
-Needs no engine. Afterwards the server is alive and exact: it answers as it did before, it never answered more often than it was
-asked, and every line it wrote is a JSON-RPC message. The seed is printed; the same seed sends the same bytes.
+Needs no engine. Afterwards the server must still answer as before. It must not have sent more answers than there
+were requests, and every line must be a JSON-RPC message. The seed is printed; the same seed sends the same bytes.
 """
 
 import argparse
@@ -26,7 +26,7 @@ META = {
     "io.modelcontextprotocol/clientInfo": {"name": "mutate", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-# Seconds for one answer; one comes in milliseconds unless the server is stuck.
+# Seconds for one answer, which takes milliseconds unless the server is stuck.
 PATIENCE = 20
 MEMORY_GROWTH_MAX = 64 << 20
 
@@ -40,7 +40,7 @@ def legacy_hello(version):
 
 
 def messages():
-    """What clients of both eras send; the mutations start from these."""
+    """Messages of clients of both eras; mutations start from these."""
     calls = [
         {"name": "execute_code", "arguments": {"session_id": "nosuchsession", "code": "1+1", "timeout": 30}},
         {"name": "execute_terminal", "arguments": {"session_id": "nosuchsession", "command": "ls"}},
@@ -75,7 +75,7 @@ def nodes(value, path=()):
 
 
 def change_value(rng, message):
-    """One node becomes something else, goes away, or gets company."""
+    """Replaces, removes or adds one node."""
     message = {"": copy.deepcopy(message)}
     path = rng.choice(list(nodes(message))[1:])
     parent = message
@@ -97,7 +97,9 @@ def change_value(rng, message):
 
 
 def change_bytes(rng, line):
-    """A few cuts, flips, insertions and repetitions. Newlines would make two lines of one: none is put in."""
+    """A few cuts, flips, insertions and repetitions. Newlines are not inserted, since they would make two lines of
+    one.
+    """
     for _ in range(rng.choice([1, 1, 2, 5])):
         at = rng.randrange(len(line) + 1)
         to = min(len(line), at + rng.choice([1, 2, 8, 40]))
@@ -149,7 +151,7 @@ def id_key(message):
 
 
 class Asked:
-    """How many answers there may be, in all and for each id."""
+    """The number of answers that are allowed, in all and for each id."""
 
     def __init__(self):
         self.total = 0
@@ -240,7 +242,7 @@ class Live:
         raise AssertionError(f"no answer to {message} in {PATIENCE} s")
 
     def portrait(self):
-        """What a client of either era sees."""
+        """Answers to a client of either era."""
         asks = [legacy_hello("2025-11-25"), request("ping", 0), request("tools/list", 0)]
         asks += [request(m, 0, _meta=META) for m in ("server/discover", "tools/list", "ping")]
         asks += [request("tools/call", 0, name="execute_code", arguments={}, _meta=META)]

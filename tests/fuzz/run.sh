@@ -25,7 +25,8 @@ ninja -C $build "${targets[@]/#/tests/fuzz/fuzz-}" >$build/build.log || {
 }
 mkdir -p $build/crashes $build/logs
 
-# What broke since the campaign began. libFuzzer calls an input slow that takes 10 s by the clock of a busy machine: not one of them.
+# Inputs that broke something since the campaign began. libFuzzer calls an input slow that takes 10 s of a busy
+# machine's clock; those are not counted.
 new_crashes() { find $build/crashes -type f -name "$1-*" ! -name '*-slow-unit-*' -newer $build/logs/started | sort; }
 
 # Leaves its figures in $build/logs/TARGET.row: seconds, executions, executions a second, new units, crashes.

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the corpus: tests/fuzz/corpus/TARGET/NAME. Run it after a change of a format and commit what it wrote.
+"""Writes the seeds of the corpus: tests/fuzz/corpus/TARGET/NAME. Run it after a change of a format and commit the
+files.
 
-Inputs that a campaign found are added beside them by hand, as found-WHAT; this leaves them alone. Streams start with a byte
-that says how the target cuts them into pieces (0 = not at all).
+Inputs that a campaign found are added by hand as found-WHAT; this program leaves them alone. Streams start with a
+byte that says how the target cuts them into pieces (0 = not at all).
 """
 
 import base64
@@ -566,7 +567,7 @@ def outlines():
 
 
 def emulator():
-    """The first byte: who sends, 0 = husk-emulator, 1 = the server."""
+    """The first byte is the sender: 0 = husk-emulator, 1 = the server."""
     feed, text, state = range(1, 4)
     answers, feeds = b"\x00", b"\x01"
     return {
@@ -584,7 +585,7 @@ def emulator():
 
 
 def attach():
-    """The first byte: who sends, 0 = a client, 1 = a server."""
+    """The first byte is the sender: 0 = a client, 1 = a server."""
     hello, call, more, cancel, interrupt, note, raw, err, answer = range(1, 10)
     client, server = b"\x00", b"\x01"
     greeting = frame(hello, 0, {"version": 1, "session": "s" * 26})
@@ -634,7 +635,7 @@ def attach():
 
 
 def attach_served():
-    """The first byte, of how it is cut, also says who ends it: 1 in its lowest bit, the client."""
+    """The first byte says how it is cut. If its lowest bit is 1, the client ends the connection."""
     hello, call, more, cancel, interrupt, note, raw = range(1, 8)
     greeting = frame(hello, 0, {"version": 1, "session": "s1"})
 

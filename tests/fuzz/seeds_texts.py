@@ -1,10 +1,12 @@
-"""Seeds of the targets that take a text of somebody else's: an engine's, an installer's, an operator's, a store's (tests/fuzz/seeds.py)."""
+"""Seeds of the targets that read foreign texts: an engine's, an installer's, an operator's, a store's
+(tests/fuzz/seeds.py).
+"""
 
 import json
 
 
 def answers():
-    """What docker prints when it is asked something."""
+    """Output of docker for queries."""
     info = {"ServerVersion": "20.10.24", "OperatingSystem": "Debian GNU/Linux 12", "OSType": "linux", "Architecture": "x86_64",
             "KernelVersion": "6.1", "Driver": "overlay2", "CgroupVersion": "1", "CgroupDriver": "cgroupfs", "DefaultRuntime": "runc",
             "Runtimes": {"runc": {"path": "runc"}, "runsc": {}}, "SecurityOptions": ["name=seccomp,profile=default", "name=rootless"],

@@ -51,7 +51,7 @@ static int run_file(const char *path, size_t size, struct seeds *inputs)
 	AUTO(freep) uint8_t *data = malloc(size ? size : 1);
 	if (!f || !data || fread(data, 1, size, f) != size)
 		return fail(path);
-	/* Before it runs: the last line of a run that crashed names the input. */
+	/* Printed before it runs, so the last line of a run that crashed names the input. */
 	printf("%s\n", path);
 	fflush(stdout);
 	run(data, size);
@@ -91,7 +91,7 @@ static double now(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* False if a word list was named and cannot be read. */
+/* False if a word list cannot be read. */
 static bool run_mutations(const struct options *o, const struct seeds *inputs)
 {
 	AUTO(seeds_release) struct seeds words = { 0 };

@@ -1,4 +1,4 @@
-"""Archives that come out the same for the same content: names in order, one time for all, modes 0755 and 0644."""
+"""Archives that are identical for the same content: names in order, one time for all, modes 0755 and 0644."""
 
 import gzip
 import io
@@ -7,7 +7,7 @@ import tarfile
 import time
 import zipfile
 
-# Both formats can say it; SOURCE_DATE_EPOCH (dist.py sets it) decides.
+# A time that both formats can store; SOURCE_DATE_EPOCH (dist.py sets it) decides.
 EARLIEST = 315532800  # of a zip: 1980
 
 
@@ -29,13 +29,13 @@ def read(entry):
 
 
 def write_zip(path, entries, level):
-    """Of (name, file or bytes[, executable])."""
+    """Makes an archive of (name, file or bytes[, executable])."""
     date = time.gmtime(epoch())[:6]
     with zipfile.ZipFile(path, "w", compresslevel=level) as archive:
         for name, entry, *executable in entries:
             info = zipfile.ZipInfo(name, date)
             info.compress_type = zipfile.ZIP_DEFLATED if level else zipfile.ZIP_STORED
-            info.create_system = 3  # Unix: the modes below count
+            info.create_system = 3  # Unix, so that the modes below are used
             info.external_attr = (0o100755 if is_executable(entry) or any(executable) else 0o100644) << 16
             archive.writestr(info, read(entry), compresslevel=level)
     return path

@@ -1,6 +1,8 @@
-"""The Debian packages: the program, the library, what programs are linked with, and the Python module.
+"""The Debian packages: the program, the library, the development files, and the Python module.
 
-Depends: is what dpkg-shlibdeps finds, and what is loaded or run beside it. Nothing runs when one is installed."""
+Depends: lists what dpkg-shlibdeps finds, and programs and libraries that are loaded at run time. Installing a
+package runs no code.
+"""
 
 import gzip
 import os
@@ -14,7 +16,7 @@ import licences
 from portable import LOADED, by_name, needs, static_parts
 from stage import ROOT, is_elf, run
 
-# Whoever releases says who answers, as Debian's own tools have it.
+# The maintainer of a release sets these, as for Debian's own tools.
 MAINTAINER = f"{os.environ.get('DEBFULLNAME', 'The Husk authors')} <{os.environ.get('DEBEMAIL', 'husk@localhost')}>"
 PACKAGES = {
     "husk": {
@@ -64,23 +66,23 @@ PACKAGES = {
 }
 LOADED_BY_LIBRARY = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13", "libcrypto.so.3")  # the others are for terminals
 OVERRIDES = """\
-# Static programs for containers of any image; their bytes name the images, so nothing is stripped later.
+# Static programs for containers of any image. Image names depend on their bytes, so they must not be stripped.
 husk: unstripped-binary-or-object
 husk: statically-linked-binary
 husk: shared-library-lacks-prerequisites
-# In the words of what those contain.
+# Quotes the texts of the contained libraries.
 husk: old-fsf-address-in-copyright-file
-# Recipes, copied into images; their modes name the images too.
+# Recipes, copied into images. Image names depend on their modes too.
 husk: script-not-executable
 """
 # The one static program that the library starts: beside the library, so that several architectures can be installed.
 EMULATOR = "libexec/husk/husk-emulator"
 EMULATOR_STATIC = ("libc.a", "libgcc.a", "libvterm.a")
 LIBRARY_OVERRIDES = """\
-# It is given hostile bytes, so it has nothing that it does not need.
+# It reads hostile bytes, so it contains only what it needs.
 libhusk0: statically-linked-binary
 libhusk0: shared-library-lacks-prerequisites
-# In the words of what it contains.
+# Quotes the texts of its contents.
 libhusk0: old-fsf-address-in-copyright-file
 """
 
@@ -126,7 +128,7 @@ def write_gz(path, data):
 def write_docs(root, package, version, statics):
     doc = root / "usr" / "share" / "doc" / package
     doc.mkdir(parents=True, exist_ok=True)
-    (doc / "LICENSE").unlink(missing_ok=True)  # copyright has it
+    (doc / "LICENSE").unlink(missing_ok=True)  # included in copyright
     text = f"Husk {version}, in this package as {package}.\n\n{(ROOT / 'LICENSE').read_text()}"
     for owner, (told, *_) in licences.versions(statics.values()).items():
         parts = ", ".join(name for name, its in statics.items() if its == owner)
@@ -146,7 +148,7 @@ def write_docs(root, package, version, statics):
 
 
 def shared_libraries(work, root, package):
-    """Depends: of the programs and libraries below a root, as dpkg-shlibdeps finds it, and what they load by name."""
+    """Depends: of the programs and libraries below a root: what dpkg-shlibdeps finds, and what they load by name."""
     (work / "debian").mkdir(exist_ok=True)
     (work / "debian" / "control").write_text("Source: husk\n\nPackage: husk\nArchitecture: any\n")
     objects = [path for path in root.rglob("*") if is_elf(path) and needs(path)]
@@ -190,7 +192,7 @@ def write_overrides(root, package, text):
 
 
 def static_in(package, statics):
-    """What is in the static programs of a package, of all that there is: {library: package that it is from}."""
+    """Selects the libraries in the static programs of a package: {library: its package}."""
     names = {"husk": tuple(statics), "libhusk0": EMULATOR_STATIC}.get(package, ())
     return {name: statics[name] for name in names}
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes the packages of a build: tools/dist/dist.py [--build FOLDER] [--out FOLDER] [--fast] [deb|wheel|npm|mcpb…]
 
-`make dist` calls it. Everything comes from what `meson install` puts where; the version is meson.build's. wheel, npm and mcpb share one
-tree, which carries the libraries that it needs. The same build makes the same files again."""
+`make dist` calls it. All files come from `meson install`, and the version from meson.build. wheel, npm and mcpb
+share one tree, which contains the libraries that it needs. The same build makes identical files.
+"""
 
 import argparse
 import os
@@ -32,7 +33,7 @@ def check_tools():
 
 
 def set_epoch():
-    """The time that all files in packages have: the last commit's, or that of the news."""
+    """The time of all files in packages: the last commit's, or that of the news."""
     if "SOURCE_DATE_EPOCH" not in os.environ:
         told = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False)
         os.environ["SOURCE_DATE_EPOCH"] = told.stdout.strip() or str(int((ROOT / "NEWS.md").stat().st_mtime))

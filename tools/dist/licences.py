@@ -1,4 +1,4 @@
-"""Which Debian packages files came from, in which version, and on what terms."""
+"""Finds the Debian package, version and licence of files."""
 
 import pathlib
 import re
@@ -16,7 +16,7 @@ def owners(files):
         real = str(pathlib.Path(file).resolve())
         for name in {real, real.removeprefix("/usr"), str(file), str(file).removeprefix("/usr")}:
             names.setdefault(name, file)
-    # It fails if it does not know one of the names, which is the rule here.
+    # dpkg fails if it does not know one of the names, which is usual here.
     found = {}
     for line in run("sh", "-c", 'dpkg -S -- "$@" 2>/dev/null || true', "sh", *names).splitlines():
         package, _, name = line.partition(": ")
@@ -38,7 +38,7 @@ def versions(packages):
 
 
 def write_texts(folder, parts, heading):
-    """LICENSE, BUNDLED.txt (what is inside, in which version) and a text for each package of {what: package}."""
+    """Writes LICENSE, BUNDLED.txt (the contents and their versions) and a text for each package of {what: package}."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "LICENSE").write_bytes((ROOT / "LICENSE").read_bytes())
     known = versions(sorted(set(parts.values())))
@@ -54,6 +54,6 @@ def write_texts(folder, parts, heading):
         text = (DOC / package / "copyright").read_bytes()
         (texts / f"{package}.txt").write_bytes(text)
         common |= {name.rstrip(".") for name in re.findall(r"common-licenses/([A-Za-z0-9.-]+)", text.decode("utf-8", "replace"))}
-    for name in sorted(common):  # on other systems nobody has what those texts refer to
+    for name in sorted(common):  # other systems lack the files that those texts refer to
         if (COMMON / name).exists():
             (texts / f"common-{name}.txt").write_bytes((COMMON / name).read_bytes())

@@ -1,6 +1,9 @@
-"""The MCP bundle, for clients that install a server by one click: a zip of manifest.json, an icon and the tree in server/.
+"""The MCP bundle, for clients that install a server by one click: a zip of manifest.json, an icon and the tree in
+server/.
 
-A setting that is left empty is what `husk config` keeps, or Husk's default: an empty variable counts as none. So no field begins with a value."""
+An empty setting means the value that `husk config` keeps, or Husk's default, since an empty variable counts as
+unset. So no field has an initial value.
+"""
 
 import json
 import pathlib
@@ -15,7 +18,7 @@ LISTED = ('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVers
           '"clientInfo":{"name":"dist","version":"1"}}}\n'
           '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
           '{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n')
-# name: (environment variable, what the form asks)
+# name: (environment variable, label in the form)
 SETTINGS = {
     "storage_dir": ("STORAGE_DIR", {"type": "directory", "title": "Exports", "default": "",
                                     "description": "Where exported files go. Empty: a folder of Husk's own."}),
@@ -35,7 +38,7 @@ SETTINGS = {
 
 
 def tools(program):
-    """What the server itself lists; the first sentence of each description is enough for a page of an installer."""
+    """The tools that the server lists. The first sentence of each description is enough for an installer's page."""
     done = subprocess.run([program, "mcp"], input=LISTED, capture_output=True, text=True, check=True, timeout=60, env=clean_environment())
     answers = {answer.get("id"): answer for answer in map(json.loads, done.stdout.splitlines())}
     return [{"name": tool["name"], "description": first_sentence(tool["description"])} for tool in answers[2]["result"]["tools"]]

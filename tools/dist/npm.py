@@ -1,4 +1,4 @@
-"""The npm package: the tree, whose program is the package's command itself. Nothing is downloaded or run when it is installed."""
+"""The npm package: the tree, whose program is the package's command. Installing it downloads and runs nothing."""
 
 import json
 import platform

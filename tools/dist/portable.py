@@ -1,7 +1,9 @@
-"""A tree that runs on other distributions: the shared libraries that husk needs are in it, all but those of the C library itself.
+"""A tree that runs on other distributions. It contains the shared libraries that husk needs, except those of the C
+library.
 
-They get names of their own (libssl.so.3 is libhusk-ssl.so.3) and are found beside the program, by an rpath relative to it. So a process
-that has another libssl.so.3 already, as Python has, keeps both, and neither is used by the other's users."""
+The libraries have private names (libssl.so.3 is libhusk-ssl.so.3) and are found beside the program by a relative
+rpath. So a process that has loaded another libssl.so.3, like Python, keeps both, and they do not mix.
+"""
 
 import os
 import re
@@ -10,9 +12,9 @@ import shutil
 import licences
 from stage import is_elf, run
 
-# Part of the C library, which is the one thing that is never carried along.
+# Parts of the C library, which is never bundled.
 GLIBC = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|mvec))\.so(\.\d+)*$")
-# By base/library.h.
+# Loaded by base/library.h.
 LOADED = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13", "libcrypto.so.3", "libedit.so.2", "libsixel.so.1")
 STATIC = ("libc.a", "libgcc.a", "libjansson.a", "libvterm.a")  # in the programs of the images, and in husk-emulator
 
@@ -22,7 +24,7 @@ def private(name):
 
 
 def libraries_of(paths):
-    """{soname: file} of all that these need, directly or not, and the linker finds."""
+    """{soname: file} of all direct and indirect dependencies that the linker finds."""
     found = {}
     for line in run("ldd", *paths).splitlines():
         match = re.match(r"\s+(\S+) => (\S+) \(0x", line)
@@ -34,7 +36,7 @@ def libraries_of(paths):
 
 
 def by_name(file):
-    """Where the compiler finds a library; it says the bare name where it finds none."""
+    """Where the compiler finds a library; it prints the bare name if it finds none."""
     path = run(os.environ.get("CC", "cc"), f"-print-file-name={file}").strip()
     if path == file:
         raise SystemExit(f"error: {file} is not installed")
@@ -50,7 +52,9 @@ def needs(path):
 
 
 def adapt(path, names, rpath):
-    """An object that finds these libraries under their private names. One change a call: older releases of patchelf mix up two."""
+    """Makes an object find these libraries by their private names. One change a call, because older releases of
+    patchelf confuse two.
+    """
     words = [word for name in needs(path) if name in names for word in ("--replace-needed", name, private(name))]
     if words:
         run("patchelf", *words, path)
@@ -58,13 +62,15 @@ def adapt(path, names, rpath):
 
 
 def glibc_of(paths):
-    """The newest version of the C library that anything here asks for, as (2, 36)."""
+    """The newest version of the C library that any of these needs, as (2, 36)."""
     found = re.findall(r"\bGLIBC_(\d+)\.(\d+)", run("readelf", "-V", "-W", *paths))
     return max((int(major), int(minor)) for major, minor in found)
 
 
 class Portable:
-    """The tree in `folder`: bin, lib, libexec, share. `glibc` is what it needs, `files()` what a package takes."""
+    """The tree in `folder`: bin, lib, libexec, share. `glibc` is the version it needs, `files()` lists the files for
+    a package.
+    """
 
     def __init__(self, stage, folder):
         self.folder, self.version = folder, stage.version

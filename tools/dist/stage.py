@@ -1,4 +1,4 @@
-"""What `meson install` puts where, as the packages take it: one tree, with its version and its places."""
+"""The tree of `meson install`, with its version and its folders, as the source of the packages."""
 
 import json
 import os
@@ -7,12 +7,12 @@ import shutil
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Their bytes are hashed into the names of the images, so they stay as they were built.
+# Image names are hashes of their bytes, so they stay as they were built.
 HASHED = ("husk-client", "husk-fence", "husk-probe", "husk-fit")
 
 
 def run(*command, **more):
-    """A command's output; what it says when it fails is shown."""
+    """A command's output. If it fails, its messages are shown."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
     if done.returncode != 0:
         raise SystemExit(f"error: {command[0]} ended with status {done.returncode}: {' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
@@ -46,7 +46,7 @@ class Stage:
                 run("strip", "--strip-debug", "--enable-deterministic-archives", path)
 
     def copy(self, names, target):
-        """Files and folders of the prefix, by their names relative to it, to the same names below target."""
+        """Copies files and folders of the prefix, given by relative names, to the same names below target."""
         for name in names:
             source, place = self.prefix / name, target / name
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -57,5 +57,5 @@ class Stage:
 
 
 def clean_environment():
-    """A PATH and a HOME that is nobody's, for programs of the tree that are asked what they are."""
+    """A PATH and an empty HOME, to run programs of the tree."""
     return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"}

@@ -9,7 +9,7 @@ static const char written[] =
 
 /* --- text -------------------------------------------------------------------------------------------------------- */
 
-/* One line of text: nothing in it is a request or an escape. */
+/* Writes one line of text in which nothing is a request or an escape. */
 static void add_plain(struct buf *out, const char *text, size_t n)
 {
 	bool quoted = false;
@@ -30,7 +30,7 @@ static void add_plain(struct buf *out, const char *text, size_t n)
 	}
 }
 
-/* An argument of a macro: in quotes, so that no word of it is a macro. */
+/* An argument of a macro, in quotes, so that its words are not macros. */
 static void add_argument(struct buf *out, const char *text, size_t n)
 {
 	buf_add_str(out, "\"");
