@@ -1,4 +1,4 @@
-/* Files: in, out, and what was exported. */
+/* Files: imports, exports and reading exports. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -13,7 +13,7 @@
 
 struct files_call {
 	struct attach_call call;
-	/* One of these. */
+	/* Exactly one is set. */
 	struct copy_request copy;
 	struct exports_request exports;
 	struct read_request read;
@@ -63,7 +63,8 @@ static void on_progress(struct attach_call *call, const json_t *note)
 		request->on_progress(request->ctx, line);
 }
 
-/* With the rights of this process. What is open already is duplicated, so that all of them are closed alike. */
+/* Opened with the rights of this process. Descriptors that are open already are duplicated, so that all are closed
+ * alike. */
 static int open_own(const struct import_item *item, struct fail *f)
 {
 	int fd = item->fd > 0 ? fcntl(item->fd, F_DUPFD_CLOEXEC, 3) :
@@ -77,7 +78,7 @@ static int open_all(const struct copy_request *req, int files[ATTACH_FILES_MAX],
 		if (!req->imports[i].own)
 			continue;
 		if (*n == ATTACH_FILES_MAX)
-			return fail_set(f, FAIL_LIMIT, "at most %d files and folders go with one call",
+			return fail_set(f, FAIL_LIMIT, "at most %d files and folders can be sent with one request",
 					ATTACH_FILES_MAX);
 		files[*n] = open_own(&req->imports[i], f);
 		if (files[*n] < 0)
@@ -118,7 +119,7 @@ static int on_exports(struct attach_call *call, const json_t *json, struct fail 
 	const struct exports_request *request = &call_of(call)->exports;
 	size_t size = json_array_size(json), n = 0;
 	if (!json_is_array(json) || size > PAGE_MAX)
-		return fail_set(f, FAIL_INVALID, "a list of exports is none");
+		return fail_set(f, FAIL_INVALID, "the list of exports is malformed");
 	struct export_info *v = xcalloc(size + 1, sizeof(*v));
 	int r = 0;
 	while (r == 0 && n < size) {
@@ -170,7 +171,7 @@ static int on_read(struct attach_call *call, const json_t *json, struct fail *f)
 	if (fields_check(&in, f) < 0 || (export && export_info_decode(export, &info, f) < 0))
 		return -1;
 	if (c->too_much || c->data.len > c->read.max)
-		return fail_set(f, FAIL_INVALID, "more came than was asked for");
+		return fail_set(f, FAIL_INVALID, "the answer has more bytes than were requested");
 	const uint8_t *data = has_data ? (const uint8_t *)buf_str(&c->data) : NULL;
 	c->read.on_done(c->read.ctx, export ? &info : NULL, data, has_data ? c->data.len : 0, NULL);
 	return 0;
@@ -191,7 +192,7 @@ struct attach_call *attach_read_export(struct attach *a, const struct read_reque
 	struct files_call *c = new0(struct files_call);
 	json_t *request = json_object();
 	c->read = (struct read_request){ .max = req->max, .on_done = req->on_done, .ctx = req->ctx };
-	c->data.max = req->max + 1; /* 0 would be no limit */
+	c->data.max = req->max + 1; /* 0 would mean no limit */
 	fields_put_text(request, "id", req->id);
 	fields_put_number(request, "max", req->max);
 	return attach_call_start(a, &c->call, &type, request, f);

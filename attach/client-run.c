@@ -40,7 +40,7 @@ static void on_output(struct attach_call *call, int stream, const void *data, si
 		request->on_output(request->ctx, stream, data, n);
 }
 
-/* One that makes no sense is not shown; the result has what there was. */
+/* Invalid output is not shown; the result has it. */
 static void on_note(struct attach_call *call, const json_t *note)
 {
 	const struct run_request *request = request_of(call);
@@ -94,7 +94,7 @@ static int on_text(struct attach_call *call, const json_t *json, struct fail *f)
 	if (fields_check(&in, f) < 0)
 		return -1;
 	if (n > request->max)
-		return fail_set(f, FAIL_INVALID, "the text is longer than it was to be");
+		return fail_set(f, FAIL_INVALID, "the text is longer than requested");
 	request->on_done(request->ctx, text, n, size, NULL);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* Sessions: looked at, listed, made, ended. */
+/* Sessions: status, list, create, stop. */
 #include "attach/client-private.h"
 #include "attach/codec.h"
 #include "attach/fields.h"
@@ -6,7 +6,7 @@
 
 struct session_call {
 	struct attach_call call;
-	/* One of these. */
+	/* Exactly one is set. */
 	struct info_request info;
 	struct attach_list_request list;
 	struct create_request create;
@@ -98,7 +98,7 @@ static int on_created(struct attach_call *call, const json_t *json, struct fail 
 	    (active && sessions_decode(active, &v, &result.n_active, f) < 0))
 		return -1;
 	if (!session == !fail)
-		return fail_set(f, FAIL_INVALID, "there is neither a session nor a reason for that");
+		return fail_set(f, FAIL_INVALID, "the answer has neither a session nor a failure");
 	if (fail)
 		fail_decode(fail, &why);
 	result.session = session ? &info : NULL;

@@ -3,14 +3,14 @@
 #include "attach/fields.h"
 #include "base/alloc.h"
 
-/* The other end has most of its window left while it waits for this much. */
+/* Small enough that the other end still has most of its window when it is sent. */
 #define TAKEN_STEP 8192
 
 struct terminal_call {
 	struct attach_call call;
 	struct terminal_request request;
-	size_t typed; /* and not written yet */
-	size_t taken; /* and not told */
+	size_t typed; /* not written yet */
+	size_t taken; /* not reported yet */
 };
 
 static struct terminal_call *terminal_of(struct attach_call *call)

@@ -9,9 +9,9 @@
 #include "base/alloc.h"
 #include "base/stream.h"
 
-/* What may wait for a server that does not read. */
+/* Bytes that may wait for a server that does not read. */
 #define QUEUE_MAX (4 * ATTACH_REQUEST_MAX)
-/* For its hello. */
+/* Time limit for the server's hello. */
 #define HELLO_MS 10000
 
 struct attach {
@@ -21,10 +21,10 @@ struct attach {
 	struct list calls; /* of struct attach_call */
 	size_t n_calls;
 	uint32_t last_number;
-	struct timer *timer; /* for the hello, then for the loss */
-	struct fail loss;    /* no kind while there is a connection */
-	bool takes_no_files; /* the server is of an older version */
-	bool reading, freed; /* attach_free() from a callback waits for its end */
+	struct timer *timer; /* for the hello, then to report the loss */
+	struct fail loss;    /* no kind while connected */
+	bool takes_no_files; /* the server is an older version */
+	bool reading, freed; /* attach_free() from a callback waits for it to return */
 };
 
 static void drop_call(struct attach_call *call)
@@ -34,7 +34,7 @@ static void drop_call(struct attach_call *call)
 	call->type->free(call);
 }
 
-/* Not at once: callbacks are never called from inside a call. */
+/* Deferred: callbacks never run inside a function of the caller. */
 static void lose(struct attach *a, const char *why)
 {
 	if (a->loss.kind)
@@ -144,8 +144,8 @@ static void on_answer(struct attach_call *call, const json_t *json)
 	if (!result)
 		fail_decode(json_object_get(json, "fail"), &f);
 	else if (call->type->on_answer(call, result, &f) < 0)
-		cause_set(&f, FAIL_INTERNAL, CAUSE_PROTOCOL, "the server's answer makes no sense: %s",
-			  f.message ? f.message : "it is no result");
+		cause_set(&f, FAIL_INTERNAL, CAUSE_PROTOCOL, "the server's answer is malformed: %s",
+			  f.message ? f.message : "it is not a result");
 	if (f.kind)
 		call->type->on_fail(call, &f);
 	call->type->free(call);
@@ -159,10 +159,10 @@ static void on_message(struct attach *a, const struct attach_message *m)
 		return;
 	}
 	if (m->call > a->last_number) {
-		lose(a, "it answers a call that was never made");
+		lose(a, "it answered a request that was never made");
 		return;
 	}
-	/* Of a call that was cancelled. */
+	/* For a cancelled request. */
 	call = find(a, m->call);
 	if (!call)
 		return;
@@ -221,13 +221,13 @@ struct attach_call *attach_call_start(struct attach *a, struct attach_call *call
 	fields_put_number(json, "files", call->n_files);
 	if (call->n_files && a->takes_no_files)
 		cause_set(f, FAIL_INVALID, CAUSE_OTHER_VERSION,
-			  "the session's server is older than this program, and takes no files from it");
+			  "the session's server is older than this program and does not accept files from it");
 	else if (a->loss.kind)
 		fail_copy(f, &a->loss);
 	else if (a->n_calls >= ATTACH_CALLS_MAX)
-		fail_set(f, FAIL_BUSY, "%d calls wait for their answers already", ATTACH_CALLS_MAX);
+		fail_set(f, FAIL_BUSY, "%d requests are already waiting for their answers", ATTACH_CALLS_MAX);
 	else if ((r = attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, a->last_number + 1, json)) < 0)
-		cause_set(f, FAIL_LIMIT, CAUSE_TOO_LONG, "a call has at most %u MiB", ATTACH_REQUEST_MAX >> 20);
+		cause_set(f, FAIL_LIMIT, CAUSE_TOO_LONG, "a request has at most %u MiB", ATTACH_REQUEST_MAX >> 20);
 	if (r < 0) {
 		type->free(call);
 		return NULL;

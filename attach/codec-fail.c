@@ -1,4 +1,4 @@
-/* Failures. Kinds and causes have names here, since the two ends may be of different versions. */
+/* Failures. Kinds and causes have names here because the two ends may have different versions. */
 #include "attach/codec.h"
 
 #include "attach/fields.h"

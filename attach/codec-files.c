@@ -1,4 +1,4 @@
-/* What is copied in and out. */
+/* Imports and exports. */
 #include "attach/codec.h"
 
 #include "attach/fields.h"
@@ -13,7 +13,7 @@
 
 /* --- the request --------------------------------------------------------------------------------------------------- */
 
-/* Content of any bytes goes as base64. */
+/* Content is binary, so it is sent as base64. */
 static void put_content(json_t *out, const struct import_item *item)
 {
 	AUTO(buf_release) struct buf text = { 0 };
@@ -202,7 +202,7 @@ int copy_results_decode(const json_t *json, struct copy_result **ret, size_t *re
 	*ret = NULL;
 	*ret_n = 0;
 	if (!json_is_array(json) || n > COPIES_MAX)
-		return fail_set(f, FAIL_INVALID, "a list of copies is none");
+		return fail_set(f, FAIL_INVALID, "the list of copies is malformed");
 	*ret = xcalloc(n + 1, sizeof(**ret));
 	for (size_t i = 0; i < n; i++) {
 		(*ret_n)++;

@@ -34,7 +34,7 @@ int query_request_decode(const json_t *json, struct query_request *ret, struct f
 		ret->code = "";
 	if (fields_check(&in, f) < 0)
 		return -1;
-	return ret->session_id ? 0 : fail_set(f, FAIL_INVALID, "the call names no session");
+	return ret->session_id ? 0 : fail_set(f, FAIL_INVALID, "the request names no session");
 }
 
 json_t *query_answer_encode(const struct query_answer *a)
@@ -72,7 +72,7 @@ int query_answer_decode(const json_t *json, struct query_answer *ret, struct fai
 	for (size_t i = 0; i < json_array_size(matches); i++) {
 		const char *match = json_string_value(json_array_get(matches, i));
 		if (!match)
-			return fail_set(f, FAIL_INVALID, "a match is no text");
+			return fail_set(f, FAIL_INVALID, "a match is not a string");
 		ret->matches[ret->n_matches++] = xstrdup(match);
 	}
 	if (fields_check(&in, f) < 0)

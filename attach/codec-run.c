@@ -1,4 +1,4 @@
-/* Runs and what they leave. */
+/* Runs and their results. */
 #include "attach/codec.h"
 
 #include "attach/fields.h"
@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-/* Of what one result may hold: PID 1 sends less. */
+/* Limits of one result: PID 1 sends less. */
 #define PARTS_MAX 100000
 #define DISPLAYS_MAX 1000
 #define MIME_PARTS_MAX 100
@@ -37,7 +37,7 @@ int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct f
 	*ret_n = 0;
 	json_object_foreach((json_t *)json, name, value) {
 		if (!json_is_string(value))
-			return fail_set(f, FAIL_INVALID, "variable '%.64s' is no text", name);
+			return fail_set(f, FAIL_INVALID, "variable '%.64s' is not a string", name);
 		(*ret)[(*ret_n)++] = (struct env_var){ name, json_string_value(value) };
 	}
 	return 0;
@@ -67,23 +67,23 @@ json_t *run_request_encode(const struct run_request *req)
 	return out;
 }
 
-/* What contradicts itself. */
+/* Rejects contradictory fields. */
 static int check_request(const struct run_request *r, struct fail *f)
 {
 	if (!r->session_id)
 		return fail_set(f, FAIL_INVALID, "a run needs a session");
 	if (!r->text == !r->run && !r->restart)
-		return fail_set(f, FAIL_INVALID, "a run has either a text or the number of one that goes on");
+		return fail_set(f, FAIL_INVALID, "give either code or the number of an existing run");
 	if ((r->interrupt || r->input) && !r->run)
-		return fail_set(f, FAIL_INVALID, "an interrupt or an input is for a run that goes on");
+		return fail_set(f, FAIL_INVALID, "an interrupt or input needs the number of a run");
 	if (r->run && (r->restart || r->interactive || r->n_env || r->cwd))
-		return fail_set(f, FAIL_INVALID, "a run that goes on has begun as it is");
+		return fail_set(f, FAIL_INVALID, "these options apply only to new runs");
 	if (r->restart && r->kind != RUN_CODE)
-		return fail_set(f, FAIL_INVALID, "a command needs no new interpreter");
+		return fail_set(f, FAIL_INVALID, "restart is only for code");
 	if (r->input_len > RUN_INPUT_MAX)
 		return fail_set(f, FAIL_INVALID, "an input has at most %u bytes", RUN_INPUT_MAX);
 	if (r->interactive && !r->has_wait)
-		return fail_set(f, FAIL_INVALID, "a run that may ask needs a wait");
+		return fail_set(f, FAIL_INVALID, "an interactive run needs a wait");
 	return 0;
 }
 
@@ -108,7 +108,7 @@ int run_request_decode(const json_t *json, struct run_request *ret, struct env_v
 	r.input = fields_text_n(&in, "input", &r.input_len);
 	if (r.restart && !r.text)
 		r.text = "";
-	/* Whoever waits for a run that goes on, and says nothing of how long. */
+	/* Default for a request that waits for a run without a time limit. */
 	if (r.run && !r.has_wait) {
 		r.has_wait = true;
 		r.wait_seconds = WEEK;
@@ -124,7 +124,7 @@ int run_request_decode(const json_t *json, struct run_request *ret, struct env_v
 
 /* --- what it left -------------------------------------------------------------------------------------------------- */
 
-/* In a worker it may end early, at that worker's deadline: of a value at least one representation is encoded. */
+/* A worker may stop early at its deadline. At least one representation of a value is encoded. */
 static json_t *bundle_encode(const struct mime_bundle *b)
 {
 	json_t *out = json_array();
@@ -180,7 +180,7 @@ int display_decode(const json_t *json, struct shown_display *ret, struct mime_bu
 	return 0;
 }
 
-/* Whether what a part stands for is there. */
+/* Whether the part's content is there. */
 static bool part_is_sound(const struct run_result *r, const struct run_part *part, unsigned *once)
 {
 	switch (part->kind) {
@@ -229,7 +229,7 @@ static int parts_decode(const json_t *json, struct run_result *ret, struct fail 
 		if (fields_check(&in, f) < 0)
 			return -1;
 		if (!part_is_sound(ret, &part, once))
-			return fail_set(f, FAIL_INVALID, "a result lacks what one of its parts stands for");
+			return fail_set(f, FAIL_INVALID, "a result lacks the content of one of its parts");
 		if (part.kind == PART_STDOUT || part.kind == PART_STDERR)
 			run_result_add_text(ret, part.kind, xstrdup(text ? text : ""));
 		else
@@ -284,7 +284,7 @@ json_t *run_result_encode(const struct run_result *r)
 	for (size_t i = 0; i < r->n_displays; i++) {
 		json_t *display = deadline_passed() ? json_array() : bundle_encode(&r->displays[i]);
 		dropped += json_array_size(display) < r->displays[i].n;
-		json_array_append_new(displays, display); /* parts refer to its place */
+		json_array_append_new(displays, display); /* parts refer to its index */
 	}
 	fields_put_number(out, "displays_dropped", dropped);
 	json_object_set_new(out, "displays", displays);

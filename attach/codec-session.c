@@ -1,4 +1,4 @@
-/* Sessions: what they are, how they stand, and how they are made. */
+/* Sessions: description, state and creation. */
 #include "attach/codec.h"
 
 #include "attach/fields.h"
@@ -81,7 +81,7 @@ int sessions_decode(const json_t *json, struct session_info **ret, size_t *ret_n
 {
 	size_t n = json_array_size(json);
 	if (!json_is_array(json) || n > SESSIONS_MAX)
-		return fail_set(f, FAIL_INVALID, "a list of sessions is none");
+		return fail_set(f, FAIL_INVALID, "the list of sessions is malformed");
 	AUTO(freep) struct session_info *v = xcalloc(n + 1, sizeof(*v));
 	for (size_t i = 0; i < n; i++)
 		if (session_info_decode(json_array_get(json, i), &v[i], f) < 0)
@@ -91,7 +91,7 @@ int sessions_decode(const json_t *json, struct session_info **ret, size_t *ret_n
 	return 0;
 }
 
-/* --- how it stands ------------------------------------------------------------------------------------------------- */
+/* --- state --------------------------------------------------------------------------------------------------------- */
 
 static json_t *status_encode(const struct session_status *l)
 {
@@ -274,7 +274,7 @@ static int dependencies_decode(const json_t *json, struct create_request *r, str
 	parts->dependencies = xcalloc(json_object_size(json) + 1, sizeof(*parts->dependencies));
 	json_object_foreach((json_t *)json, name, version) {
 		if (!json_is_string(version))
-			return fail_set(f, FAIL_INVALID, "the version of '%.64s' is no text", name);
+			return fail_set(f, FAIL_INVALID, "the version of '%.64s' is not a string", name);
 		parts->dependencies[r->n_dependencies++] = (struct dependency){ name, json_string_value(version) };
 	}
 	r->dependencies = parts->dependencies;

@@ -126,7 +126,7 @@ void fields_put_text_n(json_t *out, const char *name, const char *text, size_t n
 {
 	if (!text)
 		return;
-	/* NULs have no place in these messages. */
+	/* NULs are not allowed in these messages. */
 	if (!memchr(text, '\0', n) && utf8_valid(text, n)) {
 		json_object_set_new(out, name, json_stringn_nocheck(text, n));
 		return;

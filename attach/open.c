@@ -10,9 +10,10 @@
 #include "base/list.h"
 #include "base/strv.h"
 
-/* For the hellos of all servers. */
+/* Time limit for the hellos of all servers. */
 #define SEARCH_MS 5000
-/* Whoever has just taken the session over listens a moment later: so often, and so far apart, is it looked for again. */
+/* A server that has just taken the session over starts to listen a moment later, so the search is repeated this
+ * often. */
 #define SEARCHES 3
 #define PAUSE_MS 400
 
@@ -23,7 +24,7 @@ struct opened {
 	enum attach_how how;
 	void (*on_lost)(void *ctx, const struct fail *f);
 	void *ctx;
-	/* Of this process, unless another one has the session. */
+	/* Used by this process, unless another one has the session. */
 	struct config config;
 	struct manager *manager;
 	struct conversation *conversation;
@@ -33,7 +34,7 @@ struct opened {
 	void *settled_ctx;
 };
 
-/* A server that is asked. */
+/* A server to query. */
 struct candidate {
 	struct list node;
 	struct opening *opening;
@@ -43,19 +44,19 @@ struct candidate {
 
 struct opening {
 	struct open_request request;
-	struct opened *opened;	/* what is being made */
+	struct opened *opened;	/* the object being opened */
 	struct list candidates; /* of struct candidate */
-	struct timer *timer;	/* the search's patience */
+	struct timer *timer;	/* time limit of the search */
 	size_t silent;		/* servers that did not answer */
-	struct fail refusal;	/* of the last one that turned us away */
-	char *owner;		/* of the session, in words */
-	unsigned searches;	/* so far */
-	bool pausing;		/* before the next one */
+	struct fail refusal;	/* of the last server that refused */
+	char *owner;		/* the session's owner, in words */
+	unsigned searches;	/* searches so far */
+	bool pausing;		/* pause before the next search */
 	struct op *op;
 	struct attach_call *call;
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	void *output_ctx;
-	struct fail fail; /* what is to be told from the loop */
+	struct fail fail; /* failure to report from the loop */
 };
 
 /* --- what was opened ----------------------------------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ struct opened *opened_free(struct opened *o)
 	if (!o)
 		return NULL;
 	attach_free(o->attach);
-	/* In this order: its calls are dropped, not answered. */
+	/* This order drops its calls without answering them. */
 	manager_free(o->manager);
 	attach_server_free(o->server);
 	timer_free(o->settled);
@@ -172,7 +173,7 @@ static void fail(struct opening *o, const struct fail *f)
 	request.on_done(request.ctx, NULL, &why);
 }
 
-/* From the loop: not inside a call of a manager that it frees. */
+/* From the loop, because it frees a manager that may be on the stack. */
 static void fail_soon(struct opening *o, const struct fail *f)
 {
 	fail_copy(&o->fail, f);
@@ -181,7 +182,7 @@ static void fail_soon(struct opening *o, const struct fail *f)
 
 /* --- a manager of this process ------------------------------------------------------------------------------------- */
 
-/* The conversation's sessions over a connection to ourselves. */
+/* Serves the conversation over a connection to this process. */
 static int serve_ourselves(struct opening *o, const char *thread, struct fail *f)
 {
 	struct opened *opened = o->opened;
@@ -201,7 +202,7 @@ static int serve_ourselves(struct opening *o, const char *thread, struct fail *f
 static void make_manager(struct opening *o)
 {
 	struct opened *opened = o->opened;
-	/* Whoever has one session needs none that is kept ready. What the settings point to is the caller's. */
+	/* With one session there is no need for warm containers. The caller owns what the settings point to. */
 	opened->config = *o->request.config;
 	opened->config.warm_pool.n = 0;
 	opened->manager = manager_new(opened->loop, &opened->config);
@@ -252,22 +253,22 @@ static int start_fresh(struct opening *o, const struct create_request *fresh, st
 
 /* --- a session of a server that has ended -------------------------------------------------------------------------- */
 
-/* Its owner lives, and did not say so: why not? */
+/* The owner is alive but did not answer: find the reason. */
 static void explain_owner(struct opening *o)
 {
 	AUTO(fail_release) struct fail why = { 0 };
-	AUTO(freep) char *whose = xasprintf("Session '%s' belongs to a server that runs%s%s%s", o->opened->session,
+	AUTO(freep) char *whose = xasprintf("Session '%s' belongs to a running server%s%s%s", o->opened->session,
 					    o->owner ? " (" : "", o->owner ? o->owner : "", o->owner ? ")" : "");
 	if (o->silent) {
 		cause_set(&why, FAIL_BUSY, CAUSE_SERVER_SILENT, "%s and does not answer", whose);
 		fail_hint(&why, "It may be stopped or overloaded; once it has ended, the session can be taken over.");
 	} else if (o->refusal.kind) {
-		cause_set(&why, o->refusal.kind, cause_of(&o->refusal), "%s, and this program was turned away: %s",
-			  whose, o->refusal.message);
+		cause_set(&why, o->refusal.kind, cause_of(&o->refusal), "%s, which refused this program: %s", whose,
+			  o->refusal.message);
 		if (o->refusal.hint)
 			fail_hint(&why, "%s", o->refusal.hint);
 	} else {
-		cause_set(&why, FAIL_BUSY, CAUSE_ATTACH_OFF, "%s, and nobody can attach to it", whose);
+		cause_set(&why, FAIL_BUSY, CAUSE_ATTACH_OFF, "%s, which does not accept other programs", whose);
 		fail_hint(&why,
 			  "HUSK_ATTACH is off there, it runs on another machine, or it is older than this program.");
 	}
@@ -329,7 +330,7 @@ static void adopt(struct opening *o)
 
 /* --- a server that has it ------------------------------------------------------------------------------------------ */
 
-/* All have answered, or had their time. */
+/* All servers have answered or timed out. */
 static void search_is_over(struct opening *o)
 {
 	o->silent = 0;
@@ -365,7 +366,7 @@ static void on_hello(void *ctx, const struct attach_hello *hello)
 	succeed(o, ATTACH_SERVED);
 }
 
-/* Whoever has ended meanwhile is nobody's owner; others say why they let nobody in. */
+/* A server that has ended owns nothing; the others report why they refuse. */
 static void on_candidate_lost(void *ctx, const struct fail *f)
 {
 	struct candidate *c = ctx;
@@ -378,7 +379,7 @@ static void on_candidate_lost(void *ctx, const struct fail *f)
 static void ask(struct opening *o, const char *path)
 {
 	int fd = sockets_dial(path);
-	/* Whoever has ended is nobody's owner; whoever accepts nobody may be. */
+	/* A server that has ended owns nothing; one that does not accept connections may be the owner. */
 	if (fd < 0 && fd != -EAGAIN)
 		return;
 	struct candidate *c = new0(struct candidate);
@@ -440,7 +441,7 @@ static void on_resolved(void *ctx, const struct history *history, const struct f
 	fail_soon(o, f ? f : &why);
 }
 
-/* A name or the beginning of an id: the store knows which session that is. */
+/* A name or the beginning of an id: the store resolves it. */
 static void resolve(struct opening *o)
 {
 	AUTO(fail_release) struct fail why = { 0 };

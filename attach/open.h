@@ -1,5 +1,6 @@
-/* A connection to a session, wherever it is: to the server that has it; else, if that one is dead, to a manager of this process which
- * takes it over; or to a manager of this process and a fresh session. Whoever asks has one code path: attach/client.h. */
+/* Opens a connection to a session wherever it is: to the server that has it; if that server is dead, to a manager
+ * in this process that takes the session over; or to a manager in this process with a new session. Callers have
+ * one code path: attach/client.h. */
 #ifndef HUSK_ATTACH_OPEN_H
 #define HUSK_ATTACH_OPEN_H
 
@@ -10,28 +11,29 @@ struct opened;
 
 enum attach_how {
 	ATTACH_SERVED,	/* another process has the session */
-	ATTACH_ADOPTED, /* this one has taken it over: its server had ended */
-	ATTACH_FRESH,	/* this one has made it, and it ends with it */
+	ATTACH_ADOPTED, /* this process took it over: its server had ended */
+	ATTACH_FRESH,	/* this process created it, and it ends with the process */
 };
 
 struct open_request {
 	struct loop *loop;
-	const struct config *config; /* must outlive what was opened */
-	const char *session_id;	     /* NULL = a fresh one, and */
-	/* what it is to be; borrowed for the call. on_output is used with its ctx, for what an installer says; on_done is not looked at. */
+	const struct config *config; /* must outlive the opened object */
+	const char *session_id;	     /* NULL = a new session, with */
+	/* these options; borrowed during the call. on_output is used with its ctx for the installer's output;
+	 * on_done is ignored. */
 	const struct create_request *fresh;
-	/* Once, from the loop. On success the caller owns *o. Kinds of failure: FAIL_NOT_FOUND (no such session), FAIL_BUSY with
-	 * CAUSE_ATTACH_OFF (its server lives and lets nobody in) or CAUSE_SERVER_SILENT (it does not answer), and those of the
-	 * manager's create and adoption. */
+	/* Called once, from the loop. On success the caller owns *o. Failures: FAIL_NOT_FOUND (no such session),
+	 * FAIL_BUSY with CAUSE_ATTACH_OFF (its server refuses clients) or CAUSE_SERVER_SILENT (it does not
+	 * answer), and those of the manager's create and adoption. */
 	void (*on_done)(void *ctx, struct opened *o, const struct fail *f);
-	/* After that: the connection is gone, and all its calls were answered. The next opening may find the session elsewhere, or
-	 * adopt it. opened_free() may be called from inside. May be NULL. */
+	/* Later: the connection is gone, and all its calls were answered. Opening again may find the session
+	 * elsewhere, or adopt it. May call opened_free(). May be NULL. */
 	void (*on_lost)(void *ctx, const struct fail *f);
 	void *ctx;
 };
 
 struct opening *attach_open(const struct open_request *request);
-/* Before on_done, which is not called then. Accepts NULL. */
+/* Cancels before on_done, which is then not called. Accepts NULL. */
 void attach_open_cancel(struct opening *o);
 
 struct attach *opened_attach(struct opened *o);
@@ -39,10 +41,10 @@ const char *opened_session(const struct opened *o);
 const char *opened_runtime(const struct opened *o); /* its name */
 enum attach_how opened_how(const struct opened *o);
 
-/* Before opened_free(), when a program ends: calls fn once, from the loop, when what was made here is written down, or after ms. */
+/* Before opened_free(), when a program ends: calls fn once, from the loop, when everything is stored, or after ms. */
 void opened_settle(struct opened *o, uint64_t ms, void (*fn)(void *ctx), void *ctx);
-/* Drops the connection and, if there is one of this process, the manager: a fresh session is told to go, an adopted one stays for the
- * next server. Accepts NULL, returns NULL. */
+/* Drops the connection and the manager of this process, if there is one: a new session is stopped, an adopted one
+ * stays for the next server. Accepts NULL, returns NULL. */
 struct opened *opened_free(struct opened *o);
 
 #endif

@@ -12,15 +12,15 @@
 #include "base/stream.h"
 #include "base/watchdog.h"
 
-/* For the hello of somebody who has connected. */
+/* Time limit for a client's hello. */
 #define HELLO_MS 5000
-/* Past the first mark a client that does not read is not read from either; past the second it gets no more long answers; past the
- * third it is dropped. */
+/* Limits of unread output: above the first, the client is not read from; above the second, it gets no long
+ * answers; above the third, it is disconnected. */
 #define QUEUE_PAUSE (8u << 20)
 #define QUEUE_FULL (ATTACH_ANSWER_MAX + (16u << 20))
 #define QUEUE_MAX (ATTACH_ANSWER_MAX + (32u << 20))
 
-/* Open files that may wait for their calls. */
+/* Open files that may wait for their requests. */
 #define FILES_MAX (4 * ATTACH_FILES_MAX)
 
 struct served_client {
@@ -30,19 +30,19 @@ struct served_client {
 	struct stream *stream;
 	struct attach_reader reader;
 	struct timer *timer;  /* for its hello, then for its end */
-	uint32_t last_number; /* of its calls */
-	/* Open files, in the order they came; they may come a little before their call. */
+	uint32_t last_number; /* of its requests */
+	/* Open files in order of arrival; they may arrive shortly before their request. */
 	int files[FILES_MAX];
 	size_t n_files;
 	bool ending;
 };
 
-/* Not at once: whoever has found out may be in the middle of something. */
+/* Deferred, because the function that found out may still use the client. */
 static void end(struct served_client *p, const char *why)
 {
 	if (p->ending)
 		return;
-	log_debug("attach: peer %llu leaves: %s", (unsigned long long)p->spec.client, why);
+	log_debug("attach: client %llu disconnects: %s", (unsigned long long)p->spec.client, why);
 	p->ending = true;
 	timer_start(p->timer, 0, 0);
 }
@@ -51,7 +51,7 @@ static void on_timer(void *ctx)
 {
 	struct served_client *p = ctx;
 	if (!p->ending)
-		log_debug("attach: peer %llu said no hello", (unsigned long long)p->spec.client);
+		log_debug("attach: client %llu sent no hello", (unsigned long long)p->spec.client);
 	p->ending = true;
 	p->spec.on_end(p->spec.ctx, p);
 }
@@ -97,7 +97,7 @@ static void greet(struct served_client *p, const json_t *hello)
 	AUTO(buf_release) struct buf frames = { 0 };
 	json_auto_t *answer = json_object();
 	if (in.bad || !version) {
-		end(p, "its hello makes no sense");
+		end(p, "its hello is malformed");
 		return;
 	}
 	fields_put_number(answer, "version", MIN(version, (uint64_t)ATTACH_VERSION));
@@ -116,7 +116,7 @@ void served_client_refuse(int fd, const struct fail *why)
 	AUTO(buf_release) struct buf frames = { 0 };
 	json_auto_t *answer = json_pack("{s:o}", "fail", fail_encode(why));
 	attach_put(&frames, ATTACH_SERVER, ATTACH_HELLO, 0, answer);
-	/* Whoever does not hear it sees the end. */
+	/* A client that misses it sees the end of the stream. */
 	(void)!send(fd, frames.data, frames.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
 }
@@ -131,7 +131,7 @@ static void on_descriptor(void *ctx, int fd)
 		return;
 	}
 	close(fd);
-	end(p, "it sends files that no call names");
+	end(p, "it sent files that no request names");
 }
 
 static void close_files(int *files, size_t *n)
@@ -141,7 +141,7 @@ static void close_files(int *files, size_t *n)
 	*n = 0;
 }
 
-/* Those that it names go with it, whatever becomes of it, so that the next call finds its own. */
+/* A request takes the files that it names even if it fails, so that the next request finds its own. */
 static int take_files(struct served_client *p, const json_t *request)
 {
 	struct fields in = { .json = request };
@@ -158,11 +158,11 @@ static int take_files(struct served_client *p, const json_t *request)
 static void begin_call(struct served_client *p, const struct attach_message *m)
 {
 	if (m->call <= p->last_number) {
-		end(p, "the number of its call does not rise");
+		end(p, "the number of its request did not increase");
 		return;
 	}
 	if (take_files(p, m->json) < 0) {
-		end(p, "its call names files that did not come");
+		end(p, "its request names files that it did not send");
 		return;
 	}
 	p->last_number = m->call;
@@ -184,7 +184,7 @@ static void on_message(struct served_client *p, const struct attach_message *m)
 	default:
 		break;
 	}
-	/* What has ended meanwhile. */
+	/* The request may have ended meanwhile. */
 	if (!s)
 		return;
 	if (m->type == ATTACH_CANCEL)

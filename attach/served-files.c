@@ -1,4 +1,4 @@
-/* Files: in, out, and what was exported. */
+/* Files: imports, exports and reading exports. */
 #include "attach/codec.h"
 #include "attach/fields.h"
 #include "attach/served-private.h"
@@ -6,7 +6,7 @@
 #include "base/json.h"
 
 #define PAGE_MAX 1000
-/* Of an export that is read over the wire; a larger one has a path on the host. */
+/* Limit of an export that is read over the wire; a larger one has a path on the host. */
 #define READ_MAX (64u << 20)
 
 /* --- copies -------------------------------------------------------------------------------------------------------- */
@@ -28,19 +28,19 @@ static void on_copied(void *ctx, const struct copy_result *results, size_t n, co
 		served_answer(s, copy_results_encode(results, n));
 }
 
-/* A client's own file is one that it has opened: its path alone gives it no right to read there. */
+/* A client sends its own files as open descriptors: a path alone gives it no right to read. */
 static int take_files(const struct served_host *host, const struct copy_parts *parts, size_t n, struct fail *f)
 {
 	size_t taken = 0;
 	for (size_t i = 0; parts->imports && i < n; i++) {
 		struct import_item *item = &parts->imports[i];
 		if (item->own && taken == host->n_files)
-			return fail_set(f, FAIL_INVALID, "the file '%.200s' did not come along with the call",
+			return fail_set(f, FAIL_INVALID, "the file '%.200s' was not sent with the request",
 					item->source);
 		if (item->own)
 			item->fd = host->files[taken++];
 	}
-	return taken == host->n_files ? 0 : fail_set(f, FAIL_INVALID, "more files came than the call names");
+	return taken == host->n_files ? 0 : fail_set(f, FAIL_INVALID, "more files were sent than the request names");
 }
 
 static int start_copy(struct served *s, const json_t *request, struct fail *f)
@@ -116,7 +116,7 @@ static int start_read(struct served *s, const json_t *request, struct fail *f)
 	if (fields_check(&in, f) < 0)
 		return -1;
 	if (!r.id)
-		return fail_set(f, FAIL_INVALID, "the call names no export");
+		return fail_set(f, FAIL_INVALID, "the request names no export");
 	s->op = manager_read_export(s->host->conversation, &r, f);
 	return s->op ? 0 : -1;
 }

@@ -1,4 +1,4 @@
-/* The kinds of calls. */
+/* The kinds of requests. */
 #ifndef HUSK_ATTACH_SERVED_PRIVATE_H
 #define HUSK_ATTACH_SERVED_PRIVATE_H
 

@@ -1,7 +1,7 @@
-/* Runs: the manager's own, but for whom they are.
+/* Runs: the manager's runs, on behalf of a client.
  *
- * What a program is shown while its run works, and the answer, go out in the order in which they come. A large display or result is
- * encoded by a worker, and what comes after it waits. */
+ * Live output and the answer are sent in order. A worker encodes a large display or result, and everything after
+ * it waits. */
 #include "attach/codec.h"
 #include "attach/fields.h"
 #include "attach/served-private.h"
@@ -10,33 +10,33 @@
 #include "base/json.h"
 #include "base/work.h"
 
-/* What one answer may hold of a text. */
+/* Limit of a text in one answer. */
 #define TEXT_MAX (16u << 20)
-/* What the loop encodes by itself. */
+/* Limit for encoding on the loop. */
 #define LOOP_BYTES (64u << 10)
-/* What encoding one step may take; displays that are not encoded by then are left out, and counted as dropped. */
+/* CPU limit for encoding one step; displays that are not encoded by then are left out and counted as dropped. */
 #define ENCODE_CPU_MS 1000
-/* What may wait behind a display that is being encoded. Further displays are left out: they are in the answer. */
+/* Limit of data that waits behind a display being encoded. Further displays are left out: the answer has them. */
 #define WAITING_MAX (32u << 20)
 
-/* A run, or the text of one. */
+/* A run, or its text. */
 struct run_call {
 	struct served served;
 	char *session;
-	struct list steps; /* what has not gone out; a worker has the first */
+	struct list steps; /* not sent yet; a worker has the first */
 	size_t waiting;	   /* bytes in them */
 	struct work *work;
 };
 
-/* What goes out in one piece. */
+/* Data that is sent in one piece. */
 struct step {
 	struct list node;
-	struct run_call *call; /* not to be touched once it was forgotten */
+	struct run_call *call; /* do not touch after work_forget() */
 	uint32_t number;
 	bool last;  /* the answer */
-	bool bytes; /* output, which is never left out */
+	bool bytes; /* output, which is never dropped */
 	size_t size;
-	/* What it is made of, by a worker: NULL once it is frames. The caller's. */
+	/* Input of the worker: NULL once it is encoded. The caller owns it. */
 	json_t *(*encode)(const struct step *s);
 	struct run_result result;
 	struct shown_display display;
@@ -73,7 +73,7 @@ static struct step *add_step(struct run_call *call, size_t size)
 	return s;
 }
 
-/* No frames mean that it is too long. */
+/* An empty buffer means that it is too long. */
 static void put(struct step *s, json_t *json)
 {
 	json_auto_t *message = json;
@@ -143,7 +143,7 @@ static void release_run(struct served *s)
 	struct run_call *call = call_of(s);
 	list_for_each(step, &call->steps, struct step, node) {
 		if (call->work) {
-			/* Its worker has the first one. */
+			/* A worker has the first one. */
 			list_remove(&step->node);
 			work_forget(take_ptr(call->work));
 		} else {

@@ -1,4 +1,4 @@
-/* Sessions: looked at, listed, made, ended. */
+/* Sessions: status, list, create, stop. */
 #include "attach/codec.h"
 #include "attach/fields.h"
 #include "attach/served-private.h"
@@ -9,7 +9,7 @@ static const char *session_of(const json_t *request, struct fail *f)
 	struct fields in = { .json = request };
 	const char *id = fields_text(&in, "session");
 	if (!id)
-		fail_set(f, FAIL_INVALID, "the call names no session");
+		fail_set(f, FAIL_INVALID, "the request names no session");
 	return id;
 }
 
@@ -64,7 +64,7 @@ static void on_install_output(void *ctx, const char *text, size_t n)
 	served_bytes(ctx, 1, text, n);
 }
 
-/* Refused for a limit, it has a failure and a list. */
+/* Refused for a limit: the answer has a failure and a list. */
 static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct served *s = ctx;

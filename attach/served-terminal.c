@@ -1,4 +1,4 @@
-/* Terminals: bytes both ways, and notes of how much of them was taken. */
+/* Terminals: bytes both ways, and notes of how many were processed. */
 #include "attach/fields.h"
 #include "attach/served-private.h"
 #include "base/alloc.h"
@@ -41,7 +41,7 @@ static int take_words(const json_t *list, const char ***ret, struct fail *f)
 		const json_t *word = json_array_get(list, i);
 		words[i] = json_string_value(word);
 		if (!words[i] || strlen(words[i]) != json_string_length(word))
-			return fail_set(f, FAIL_INVALID, "a word of the command is no text");
+			return fail_set(f, FAIL_INVALID, "a word of the command is not a string");
 	}
 	*ret = take_ptr(words);
 	return 0;
@@ -76,7 +76,7 @@ static void on_typed(struct served *s, const void *data, size_t n)
 	if (!s->op || terminal_write(s->op, data, n) == 0)
 		return;
 	op_cancel(take_ptr(s->op));
-	fail_set(&f, FAIL_LIMIT, "more was typed than may be under way");
+	fail_set(&f, FAIL_LIMIT, "too much unacknowledged input");
 	served_fail(s, &f);
 }
 
@@ -94,7 +94,7 @@ static void on_note(struct served *s, const json_t *note)
 		terminal_resize(s->op, rows, cols);
 }
 
-/* A hang-up. */
+/* Hangs up. */
 static void interrupt(struct served *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };

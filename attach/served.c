@@ -3,7 +3,7 @@
 #include "attach/codec.h"
 #include "base/alloc.h"
 
-/* What is no longer goes to a peer in any case, and all that there can be of it is little. */
+/* Answers up to this size are always sent; few of them can be pending. */
 #define SHORT (128u << 10)
 
 static const struct served_type *const types[] = {
@@ -19,7 +19,7 @@ static const struct served_type *find_type(const char *name)
 	return NULL;
 }
 
-/* There is always room for a short one. */
+/* There is always room for a short answer. */
 static bool has_room(const struct served_host *host, size_t n)
 {
 	return n <= SHORT || n <= host->room(host);
@@ -33,7 +33,7 @@ static void send_fail(struct served_host *host, uint32_t number, const struct fa
 	host->write(host, &frames);
 }
 
-/* The answer, or why it cannot be had: no frames mean that it is too long. */
+/* The answer, or a failure if it cannot be sent. An empty buffer means that it is too long. */
 static void send_frames(struct served_host *host, uint32_t number, const struct buf *frames)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -42,7 +42,7 @@ static void send_frames(struct served_host *host, uint32_t number, const struct 
 	else if (!has_room(host, frames->len))
 		fail_set(&f, FAIL_BUSY,
 			 "an answer of %zu MiB has no room beside those that this program has not read yet; "
-			 "ask for large ones one after the other",
+			 "request large ones one at a time",
 			 frames->len >> 20);
 	if (f.kind)
 		send_fail(host, number, &f);
@@ -50,7 +50,7 @@ static void send_frames(struct served_host *host, uint32_t number, const struct 
 		host->write(host, frames);
 }
 
-/* Bytes, if there are any, and the answer. json is taken. */
+/* Sends bytes, if any, and the answer. Takes json. */
 static void send_answer(struct served_host *host, uint32_t number, json_t *json, const struct buf *bytes)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
@@ -71,7 +71,7 @@ static void end(struct served *s)
 	free(s);
 }
 
-/* Freed first: whoever writes may find that there is nobody to write to. */
+/* Freed first: writing may find that the client is gone. */
 void served_answer(struct served *s, json_t *result)
 {
 	struct served_host *host = s->host;
@@ -107,7 +107,7 @@ void served_fail(struct served *s, const struct fail *f)
 	send_fail(host, number, f);
 }
 
-/* One that is too long is left out: what it tells of is in the answer too. */
+/* A note that is too long is dropped: the answer has its content too. */
 void served_note(struct served *s, json_t *note)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
@@ -147,10 +147,11 @@ void served_begin(struct served_host *host, uint32_t number, const json_t *reque
 	const char *op = json_string_value(json_object_get(request, "op"));
 	const struct served_type *type = find_type(op);
 	if (!type)
-		fail_set(&f, FAIL_INVALID, "this server knows no call '%.64s'; it may be older than this program",
+		fail_set(&f, FAIL_INVALID,
+			 "this server does not know the request '%.64s'; it may be older than this program",
 			 op ? op : "");
 	else if (host->n_calls >= ATTACH_CALLS_MAX)
-		fail_set(&f, FAIL_BUSY, "%d calls wait for their answers already", ATTACH_CALLS_MAX);
+		fail_set(&f, FAIL_BUSY, "%d requests are already waiting for their answers", ATTACH_CALLS_MAX);
 	if (f.kind) {
 		send_fail(host, number, &f);
 		return;

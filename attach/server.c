@@ -10,7 +10,7 @@
 #include "base/listener.h"
 #include "base/log.h"
 
-/* At a time. */
+/* Clients at the same time. */
 #define CLIENTS_MAX 32
 
 struct attach_server {
@@ -18,10 +18,10 @@ struct attach_server {
 	const struct config *config;
 	struct conversation *conversation;
 	struct listener *listener;
-	char *path; /* of the socket; NULL = there is none */
+	char *path; /* path of the socket; NULL = none */
 	struct list clients;
 	uint64_t last_client;
-	bool tried; /* to listen */
+	bool tried; /* starts to listen */
 };
 
 static void on_client_end(void *ctx UNUSED, struct served_client *p)
@@ -46,7 +46,7 @@ int attach_serve(struct attach_server *s, int fd)
 
 static void refuse_one_more(struct fail *f)
 {
-	fail_set(f, FAIL_BUSY, "%d programs have attached to this server already", CLIENTS_MAX);
+	fail_set(f, FAIL_BUSY, "%d programs are already attached to this server", CLIENTS_MAX);
 	fail_hint(f, "Leave one of them (a repl, a shell, a notebook), and try again.");
 }
 

@@ -16,7 +16,7 @@
 #define ENDING ".sock"
 #define NEW_ENDING ".new"
 #define BACKLOG 16
-/* A name that does not listen this long after it was made never will. */
+/* A socket that nobody listens on this long after its creation is stale. */
 #define NEW_AGE_SECONDS 60
 
 static char *folder_path(const struct config *config)
@@ -37,7 +37,7 @@ static int open_folder(const char *path)
 	return take_fd(dir);
 }
 
-/* Through the folder's descriptor, since the path may be longer than a socket address allows. */
+/* The path may be too long for a socket address, so use the folder's descriptor. */
 static struct sockaddr_un address_in(int dir, const char *name)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -109,7 +109,7 @@ static int bind_in(int dir, const char *name, const char *new_name)
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		return -errno;
-	/* It gets its name once it listens: whoever finds it can connect. */
+	/* The socket gets its name once it listens, so a client that finds it can connect. */
 	if (fchmodat(dir, new_name, 0600, 0) < 0 || listen(fd, BACKLOG) < 0 || renameat(dir, new_name, dir, name) < 0) {
 		int saved = errno;
 		(void)unlinkat(dir, new_name, 0);

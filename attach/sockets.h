@@ -1,21 +1,21 @@
-/* Where servers are found: their sockets in `attach/` of the state folder, which only its user can enter. A name there is worth what
- * answers behind it. */
+/* How servers are found: their sockets are in `attach/` of the state folder, which only its user can enter. Only a
+ * connection shows whether a server is behind a socket. */
 #ifndef HUSK_ATTACH_SOCKETS_H
 #define HUSK_ATTACH_SOCKETS_H
 
 #include "base/strv.h"
 #include "manager/manager.h"
 
-/* At most so many are looked at. */
+/* Limit of sockets to try. */
 #define SOCKETS_MAX 256
 
-/* A listening socket with a name of its own, which is *ret_path: the caller's. Also sweeps those of servers that have ended. A
- * descriptor or -errno. */
+/* Returns a listening socket with a unique name, or -errno. The caller owns *ret_path. Also removes sockets of
+ * servers that have ended. */
 int sockets_listen(const struct config *config, char **ret_path);
-/* The paths of all that are there. */
+/* The paths of all sockets. */
 void sockets_list(const struct config *config, struct strv *ret);
-/* Connects, to a process of this user alone. A descriptor or -errno: -ECONNREFUSED = nobody is there any more, -EAGAIN = it accepts
- * nobody at the moment, -EPERM = it is somebody else's. */
+/* Connects only to a process of this user. Returns a descriptor or -errno: -ECONNREFUSED = the server has ended,
+ * -EAGAIN = it accepts no connections now, -EPERM = it belongs to another user. */
 int sockets_dial(const char *path);
 /* True if the other end of a connection is a process of this user. */
 bool sockets_is_own(int fd);

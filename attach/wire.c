@@ -5,10 +5,10 @@
 #include "base/alloc.h"
 #include "base/json.h"
 
-/* Messages that are being received at a time: one for each call, and the hello. */
+/* Messages being received at the same time: one for each request, and the hello. */
 #define PIECES_MAX (ATTACH_CALLS_MAX + 1)
 
-/* The beginning of a message. */
+/* An incomplete message. */
 struct pieces {
 	struct list node;
 	uint32_t call;
@@ -98,7 +98,7 @@ static int hold(struct attach_reader *r, const struct frame *frame, const char *
 {
 	struct pieces *p = find(r, frame->header.call);
 	if (!p && list_length(&r->pieces) >= PIECES_MAX) {
-		*ret_why = "it has begun too many messages at a time";
+		*ret_why = "it has too many incomplete messages";
 		return -1;
 	}
 	if (r->held + frame->header.length > message_max(r->from)) {
@@ -133,7 +133,7 @@ static json_t *parse(struct attach_reader *r, const struct frame *frame)
 	return NULL;
 }
 
-/* 1 if it is a message, 0 if it is a piece of one. */
+/* 1 if it is a whole message, 0 if it is a piece. */
 static int take(struct attach_reader *r, const struct frame *frame, struct attach_message *ret, const char **ret_why)
 {
 	enum attach_frame type = frame->header.type;
@@ -141,7 +141,7 @@ static int take(struct attach_reader *r, const struct frame *frame, struct attac
 	bool is_hello = type == ATTACH_HELLO || (type == ATTACH_MORE && !frame->header.call);
 	if (is_hello == r->begun || (type == ATTACH_HELLO && frame->header.call) ||
 	    (!is_hello && !frame->header.call)) {
-		*ret_why = is_hello ? "a second hello" : "something else than a hello came first";
+		*ret_why = is_hello ? "a second hello" : "the first message is not a hello";
 		return -1;
 	}
 	switch (type) {
@@ -153,7 +153,7 @@ static int take(struct attach_reader *r, const struct frame *frame, struct attac
 		m.n = frame->header.length;
 		break;
 	case ATTACH_CANCEL:
-		/* Of a message whose end does not come any more. */
+		/* Drops a message that will not be completed. */
 		if (find(r, m.call))
 			drop(r, find(r, m.call));
 		break;
@@ -165,7 +165,7 @@ static int take(struct attach_reader *r, const struct frame *frame, struct attac
 	case ATTACH_ANSWER:
 		m.json = parse(r, frame);
 		if (!m.json) {
-			*ret_why = "a message is no JSON object";
+			*ret_why = "a message is not a JSON object";
 			return -1;
 		}
 		break;
@@ -184,7 +184,7 @@ int attach_reader_next(struct attach_reader *r, struct attach_message *ret, cons
 		if (n == 0)
 			return 0;
 		if (n < 0) {
-			*ret_why = n == -EMSGSIZE ? "a frame is too long" : "a frame is of no known type";
+			*ret_why = n == -EMSGSIZE ? "a frame is too long" : "a frame has an unknown type";
 			return -1;
 		}
 		n = take(r, &frame, ret, ret_why);

@@ -97,7 +97,7 @@ def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
     with Attached(path) as person:
         with pytest.raises(Refused) as refused:
             person.call("copy", session=own_session.id, imports=[{"source": str(secret), "own": True}])
-        assert "did not come along" in refused.value.fail["message"]
+        assert "was not sent with the request" in refused.value.fail["message"]
         (result,) = person.call("copy", session=own_session.id, imports=[{"source": str(secret)}])
         assert "denied" in result["fail"]["message"]
     # One that sends files for no call is disconnected, and nobody else notices.

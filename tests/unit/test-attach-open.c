@@ -153,7 +153,7 @@ static void test_a_server_that_accepts_no_clients(void **state)
 	assert_int_equal(got.fail.kind, FAIL_BUSY);
 	assert_int_equal(cause_of(&got.fail), CAUSE_ATTACH_OFF);
 	assert_non_null(strstr(got.fail.hint, "HUSK_ATTACH"));
-	assert_non_null(strstr(got.fail.message, "belongs to a server that runs (process "));
+	assert_non_null(strstr(got.fail.message, "belongs to a running server (process "));
 }
 
 static void test_a_server_that_is_full(void **state)
@@ -165,7 +165,7 @@ static void test_a_server_that_is_full(void **state)
 	assert_null(opened);
 	assert_int_equal(got.fail.kind, FAIL_BUSY);
 	assert_int_equal(cause_of(&got.fail), CAUSE_NONE);
-	assert_non_null(strstr(got.fail.message, "32 programs have attached to this server already"));
+	assert_non_null(strstr(got.fail.message, "32 programs are already attached to this server"));
 	assert_non_null(strstr(got.fail.hint, "Leave one of them"));
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		attach_free(others[i]);
