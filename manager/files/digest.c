@@ -11,16 +11,16 @@
 _Static_assert(DIGEST_SIZE == 2 * DIGEST_BYTES + 1, "hex and its NUL");
 
 struct digest {
-	crypto_generichash_state whole; /* of content of one piece */
-	EVP_MD_CTX *piece;		/* that is being added, of longer content; made when it is first needed */
+	crypto_generichash_state whole; /* for content of one piece */
+	EVP_MD_CTX *piece;		/* the current piece of longer content; created when first needed */
 	crypto_hash_sha256_state
-		plain; /* the same where libcrypto is missing: libsodium does not use the CPU's SHA instructions */
-	bool is_short, is_long; /* for all that is known; both until the second piece begins */
-	size_t added;		/* bytes of the piece */
-	struct buf pieces;	/* the hashes of those before it */
+		plain;		/* the same without libcrypto: libsodium does not use the CPU's SHA instructions */
+	bool is_short, is_long; /* methods that still apply; both until the second piece begins */
+	size_t added;		/* bytes of the current piece */
+	struct buf pieces;	/* the hashes of earlier pieces */
 };
 
-/* Loaded with the first content of several pieces, which few servers see. */
+/* Loaded with the first content of several pieces, which few servers handle. */
 #define FUNCTIONS(X)                                                                                                   \
 	X(EVP_DigestFinal_ex)                                                                                          \
 	X(EVP_DigestInit_ex)                                                                                           \
@@ -36,7 +36,7 @@ static struct {
 
 static struct library libcrypto = LIBRARY(FUNCTIONS, "libhusk-crypto.so.3", "libcrypto.so.3", "libcrypto.3.dylib");
 
-/* For libcrypto, which reports even that memory is short. */
+/* For libcrypto, which reports even a lack of memory. */
 static void must(int ok)
 {
 	if (ok != 1)
@@ -45,7 +45,8 @@ static void must(int ok)
 
 static EVP_MD *fetched;
 
-/* Into a context of our own: which providers the host's openssl.cnf chooses, for connections, does not matter here. */
+/* Uses its own library context, so that the providers in the host's openssl.cnf, which are meant for connections,
+ * do not matter. */
 static void fetch_sha256(void)
 {
 	if (!library_load(&libcrypto))
@@ -54,7 +55,7 @@ static void fetch_sha256(void)
 	must(fetched != NULL);
 }
 
-/* NULL where libcrypto is missing. */
+/* NULL if libcrypto is missing. */
 static const EVP_MD *sha256(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -78,7 +79,7 @@ static void begin_piece(struct digest *d)
 struct digest *digest_new(uint64_t size)
 {
 	struct digest *d = NULL;
-	/* libsodium's state wants more alignment than malloc() promises. */
+	/* libsodium's state needs more alignment than malloc() guarantees. */
 	if (sodium_init() < 0 || posix_memalign((void **)&d, 64, sizeof(*d)) != 0)
 		abort();
 	*d = (struct digest){ .is_short = size <= DIGEST_PIECE || size == DIGEST_ANY_SIZE,
@@ -135,7 +136,7 @@ static void add_to_piece(struct digest *d, const void *data, size_t n)
 void digest_add(struct digest *d, const void *data, size_t n)
 {
 	for (const unsigned char *at = data; n;) {
-		/* Only now: content that ends with a piece has no empty one behind it. */
+		/* Only now: content that ends with a full piece has no empty piece after it. */
 		if (d->is_long && d->added == DIGEST_PIECE) {
 			end_piece(d, d, d->pieces.len / DIGEST_BYTES);
 			begin_piece(d);

@@ -8,32 +8,32 @@
 #include "manager/files/fd-copy.h"
 #include "manager/model/cause.h"
 
-/* How long the container may be silent while we have nothing to do. */
+/* How long the container may be silent while this side has nothing to do. */
 #define STALL_MS 120000
-/* For one job on our disk, its wait in the queue included. */
+/* Time limit of one worker job on this machine's disk, including its wait in the queue. */
 #define JOB_MS 600000
 
 struct download {
 	struct download_spec spec;
 	struct work *work, *hash;
-	int file; /* that came in place of data; -1 = none. Closed in a job: it may be the last descriptor of a large file */
+	int file; /* descriptor that came instead of data; -1 = none. A worker job closes it: it may be the last one of a large file */
 	bool fd_copied;
 	struct fd_copy *fd_copy;
-	bool left; /* by its owner, while a copy ends */
+	bool left; /* cancelled while a copy is still ending */
 	struct timer *stall;
 	uint32_t call;
 	uint64_t bytes;
-	struct buf waiting; /* frames not yet taken by a job */
-	bool ended;	    /* END came, and said that all is well */
+	struct buf waiting; /* frames that no worker job has taken yet */
+	bool ended;	    /* END came and reported success */
 	struct strv notices;
 
-	/* The job's, while one runs. */
-	struct buf taken; /* afterwards, until it can be hashed */
+	/* Used by the worker job while it runs. */
+	struct buf taken; /* kept afterwards, until it can be hashed */
 	bool keeping;
 	struct sink_result result;
 	struct fail fail;
 
-	/* The other job's. */
+	/* Used by the other worker job. */
 	struct buf hashing;
 	struct fail hash_fail;
 };
@@ -63,7 +63,7 @@ static void on_dropped(void *ctx, bool forgotten UNUSED)
 	download_free(ctx);
 }
 
-/* Removing a large, half-written file takes a while. */
+/* Removing a large, partly written file takes time. */
 static void drop(struct download *g)
 {
 	(void)work_start(g->spec.loop,
@@ -79,7 +79,7 @@ static void let_go(struct download *g)
 		return;
 	}
 	sink_stop(g->spec.sink);
-	/* The last one to end drops it. */
+	/* The last worker job to end frees the download. */
 	if (g->work)
 		work_forget(g->work);
 	if (g->hash)
@@ -120,7 +120,7 @@ static void hash_job(void *ctx)
 	(void)sink_hash(g->spec.sink, g->hashing.data, g->hashing.len, &g->hash_fail);
 }
 
-/* Worked off: PID 1 gets credit for it. */
+/* Gives PID 1 credit for frames that are done. */
 static void give_credit(struct download *g, struct buf *done)
 {
 	AUTO(buf_release) struct buf frame = { 0 };
@@ -224,7 +224,7 @@ static void on_copied(void *ctx, const struct fail *f)
 	next(g);
 }
 
-/* Everything that came before it is written. */
+/* Starts once everything that came before the descriptor is written. */
 static void fd_copy(struct download *g)
 {
 	struct fd_copy_spec spec = { .loop = g->spec.loop,
@@ -239,8 +239,8 @@ static void fd_copy(struct download *g)
 		fail_now(g, &g->fail);
 }
 
-/* Written, then hashed, each while the other does so with the piece after or before it. Each side of the copy has a time limit of
- * its own, which counts while the other waits for it. */
+/* A piece is written, then hashed, in two worker jobs that work on neighbouring pieces at the same time. Each side
+ * of the copy has its own time limit, which counts while the other side waits for it. */
 static void next(struct download *g)
 {
 	if (g->fd_copy)
@@ -262,11 +262,12 @@ static void next(struct download *g)
 	timer_start(g->stall, g->work || g->hash ? JOB_MS : STALL_MS, 0);
 }
 
-/* The system drops what it has no number for. A job may be at work still, and has a failure of its own. */
+/* The system drops a passed descriptor if this process has no free number for it. A worker job may still run, with
+ * its own failure. */
 static void lose_file(struct download *g)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	fail_set(&f, FAIL_BUSY, "the file could not be passed on by the session: no file descriptor was free");
+	fail_set(&f, FAIL_BUSY, "cannot receive the file from the session: no file descriptor was free");
 	fail_hint(&f, "Try again, with fewer copies at once; check the server's limit of open files (ulimit -n).");
 	fail_now(g, &f);
 }
@@ -311,7 +312,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 static void on_lost(void *ctx, const struct fail *f)
 {
 	struct download *g = ctx;
-	/* Everything had arrived: the export is kept whatever happens to the session. */
+	/* Everything had arrived, so the export is kept even if the session ends. */
 	if (!g->ended)
 		finish(g, NULL, f);
 }
@@ -325,11 +326,11 @@ static void on_stall(void *ctx)
 			 JOB_MS / 1000);
 		fail_hint(&f, "Check whether its disk, or the engine's, is overloaded, and export less at once.");
 	} else if (g->work || g->hash) {
-		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not take the files within %d s",
+		fail_set(&f, FAIL_TIMEOUT, "the disk that holds STORAGE_DIR did not store the files within %d s",
 			 JOB_MS / 1000);
 		fail_hint(&f, "Check whether it is overloaded (husk doctor writes to it), and export less at once.");
 	} else {
-		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not go on with the copy for %d s",
+		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not continue the copy for %d s",
 			  STALL_MS / 1000);
 		fail_hint(&f, "Check what is running in the session, and try again.");
 	}

@@ -1,5 +1,5 @@
-/* One export: what PID 1 sends becomes a file in the vault. The sink works off the loop, and PID 1 gets credit for what it has
- * taken, so that no more than a window waits here. */
+/* One export: data from PID 1 becomes a file in the vault. Worker jobs feed the sink. PID 1 gets credit for what
+ * the sink has taken, so that at most one window of data waits here. */
 #ifndef HUSK_MANAGER_FILES_DOWNLOAD_H
 #define HUSK_MANAGER_FILES_DOWNLOAD_H
 
@@ -12,19 +12,19 @@ struct download;
 
 struct download_spec {
 	struct loop *loop;
-	struct transfer *transfer; /* joined; its callbacks are the download's from here to on_done */
-	struct sink *sink;	   /* taken */
+	struct transfer *transfer; /* joined; the download uses its callbacks until on_done */
+	struct sink *sink;	   /* owned by the download */
 	const char *path;	   /* absolute and normal */
 	void (*on_progress)(void *ctx, uint64_t bytes);
-	/* Exactly once unless cancelled, never from inside download_start(); the download is gone afterwards. result NULL = it
-	 * failed. What was kept is synced. */
+	/* Called exactly once unless cancelled, never from inside download_start(). The download is gone
+	 * afterwards. result NULL = it failed. What was kept is synced. */
 	void (*on_done)(void *ctx, const struct sink_result *result, const struct strv *notices, const struct fail *f);
 	void *ctx;
 };
 
-/* NULL with f filled, and the sink freed, if it cannot begin. */
+/* NULL with f, and the sink freed, if it cannot start. */
 struct download *download_start(const struct download_spec *spec, struct fail *f);
-/* Nothing is called back and nothing is kept. */
+/* Nothing is called back, and nothing is kept. */
 void download_cancel(struct download *g);
 
 #endif

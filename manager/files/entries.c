@@ -12,7 +12,8 @@
 #include "manager/model/handle.h"
 #include "manager/model/token.h"
 
-/* What a session could hold, with room for holes, and for hard links if PID 1 is of an older Husk, which sends them as files. */
+/* The most that a session could hold, with room for holes, and for hard links if PID 1 is from an older Husk,
+ * which sends them as files. */
 #define SINK_BYTES_FACTOR 6
 #define SINK_APPARENT_FACTOR 8
 #define PROGRESS_MS 500
@@ -20,7 +21,7 @@
 struct item {
 	struct buf content;
 	bool is_inline, base64, own, project;
-	int fd; /* of `own`; 0 = not open, below 0 = it could not be kept */
+	int fd; /* for `own`; 0 = not open, negative = it could not be duplicated */
 	char *source, *session_id, *path, *destination;
 };
 
@@ -30,21 +31,21 @@ struct entries {
 	struct item *items;
 	struct copy_result *results;
 	size_t n, at;
-	struct strv allowed; /* folders of the host, beside those of the settings */
+	struct strv allowed; /* folders of the host, in addition to those of the settings */
 	struct transfer transfer;
-	struct timer *turn; /* the next entry starts from the loop, never from inside a callback of the last */
+	struct timer *turn; /* starts the next entry from the loop, never from inside a callback of the last */
 	struct fail gone;   /* why the session is gone */
 	uint64_t shown_ms;
 	char session_id[TOKEN_SIZE];
 	char *thread;
 	struct limits limits;
 
-	/* Of the entry at hand. */
+	/* State of the current entry. */
 	uint64_t started;
 	struct upload *upload;
 	struct download *download;
 	struct store_job *job;
-	struct export_record record; /* its strings are the results' and ours */
+	struct export_record record; /* its strings belong to the results and to this struct */
 	struct sink_result kept;
 	char id[TOKEN_SIZE];
 	char *name;
@@ -67,8 +68,8 @@ static void idle(struct entries *b);
 
 /* ---- one entry ends */
 
-/* Only a call that reached the session has a number there. An ending of NULL is not known yet: each number is recorded when it is
- * given, so that the log has no gap if this server is killed. */
+/* Only a transfer that reached the session has a number. ending NULL = not known yet: each number is recorded when
+ * it is assigned, so that the log has no gap if this server is killed. */
 static void record(struct entries *b, uint32_t seq, const char *ending)
 {
 	const struct copy_result *r = &b->results[b->at];
@@ -161,7 +162,7 @@ static void put(struct entries *b, struct source *source)
 {
 	const struct item *i = &b->items[b->at];
 	const char *from = i->source ? i->source : i->path;
-	/* Like cp: a file goes into what is named as a directory. */
+	/* As with cp, a destination that is written as a directory gets the file inside. */
 	AUTO(freep) char *base = from && is_directory_name(i->destination) ? names_base(from) : NULL;
 	b->upload = upload_start(&(struct upload_spec){
 		.loop = b->spec.loop,
@@ -222,7 +223,7 @@ static void find_export(struct entries *b)
 	b->job = store_export_find(b->spec.store, b->thread, i->session_id, i->path, on_found, b);
 }
 
-/* A name, or the beginning of an id; also of a session that has ended. */
+/* Resolves a name or the beginning of an id, also of a session that has ended. */
 static void on_sessions(void *ctx, const struct session_list *list, const struct fail *f)
 {
 	struct entries *b = ctx;
@@ -275,7 +276,7 @@ static void import_host(struct entries *b)
 		.project = i->project,
 		.fd = i->fd,
 	};
-	i->fd = 0; /* the rules have it now */
+	i->fd = 0; /* now owned by the rules */
 	for (size_t k = 0; k < c->import_allowed_dirs.n; k++)
 		strv_add(&rules.allowed, c->import_allowed_dirs.v[k]);
 	for (size_t k = 0; k < b->allowed.n; k++)
@@ -300,7 +301,7 @@ static void import_inline(struct entries *b)
 	}
 }
 
-/* The destination, absolute; NULL with f filled. */
+/* The absolute destination; NULL with f. */
 static char *destination_of(const struct item *i, struct fail *f)
 {
 	AUTO(freep) char *base = i->source || i->path ? names_base(i->source ? i->source : i->path) : xstrdup("");
@@ -435,7 +436,7 @@ static void on_gone(void *ctx, const struct fail *f)
 	fail_copy(&b->gone, f);
 }
 
-/* Between two calls, the entries are told themselves when the session ends. */
+/* Between two transfers the entries themselves handle the end of the session. */
 static void idle(struct entries *b)
 {
 	b->transfer.on_frame = NULL;
@@ -473,7 +474,7 @@ static char *source_of(const struct import_item *i)
 	return xstrdup(i->source ? i->source : "");
 }
 
-/* The results name their source from the start: an entry may end before its turn, with the session. */
+/* Results have their source from the start, since an entry may end with the session before its turn. */
 static void take_items(struct entries *b, const struct entries_spec *req)
 {
 	b->export = !req->imports;

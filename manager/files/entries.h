@@ -1,4 +1,4 @@
-/* The entries of one import or export, one after the other; one that fails does not stop the others. */
+/* The entries of one import or export, one after the other. An entry that fails does not stop the others. */
 #ifndef HUSK_MANAGER_FILES_ENTRIES_H
 #define HUSK_MANAGER_FILES_ENTRIES_H
 
@@ -13,31 +13,31 @@ struct entries_spec {
 	struct loop *loop;
 	const struct config *config;
 	struct store *store;
-	/* What to copy: one of the two, n of them. Borrowed for entries_new(). */
+	/* The n items to copy: set one of the two. Borrowed for entries_new(). */
 	const struct import_item *imports;
 	const char *const *exports;
 	size_t n;
 	const struct strv
-		*allowed; /* folders of the host beside those of the settings; NULL = none. Borrowed likewise */
+		*allowed; /* folders of the host in addition to those of the settings; NULL = none. Borrowed likewise */
 	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);
 	void *progress_ctx;
-	/* Exactly once unless freed. Free the entries there or later. */
+	/* Called exactly once unless freed. Free the entries there or later. */
 	void (*on_done)(void *ctx, const struct copy_result *results, size_t n);
 	void *ctx;
 };
 
 /* Copies what it needs. Does nothing before it is started. */
 struct entries *entries_new(const struct entries_spec *spec);
-/* A session: what is copied to or from. Copied, but for the dispatch. */
+/* The session to copy to or from. Everything but the dispatch is copied. */
 struct entries_place {
 	const char *session_id;
 	struct dispatch *dispatch;
 	const char *thread;
-	const struct limits *limits; /* of the session: more than it can hold never comes out of it */
+	const struct limits *limits; /* of the session: no export can be larger than what it can hold */
 };
 void entries_start(struct entries *e, const struct entries_place *place);
-/* What is under way is cancelled and cleaned up. Accepts NULL, returns NULL. */
+/* Cancels what is under way and cleans up. Accepts NULL, returns NULL. */
 struct entries *entries_free(struct entries *e);
 
 #endif

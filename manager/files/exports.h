@@ -1,4 +1,4 @@
-/* Exports as the store has them and as callers see them. */
+/* Converts exports between the store's records and what callers see. */
 #ifndef HUSK_MANAGER_FILES_EXPORTS_H
 #define HUSK_MANAGER_FILES_EXPORTS_H
 
@@ -7,7 +7,7 @@
 #include "manager/store/store.h"
 
 void export_info_fill(struct export_info *info, const struct config *config, const struct export_record *record);
-/* Where the content of a record is. The caller owns it. */
+/* Path of a record's content. The caller owns it. */
 char *export_file(const struct config *config, const struct export_record *record);
 
 #endif

@@ -5,9 +5,10 @@
 #include "base/alloc.h"
 #include "base/work.h"
 
-/* As many as bulk work has threads. */
+/* The number of threads for bulk work. */
 #define JOBS 2
-/* A job that came back after each would leave its thread idle in between; one that copied all would keep it from others' files. */
+/* Returning to the loop after each piece would leave the thread idle; copying all pieces at once would block the
+ * files of others. */
 #define PIECES_AT_ONCE 4
 
 struct job {
@@ -25,7 +26,7 @@ struct fd_copy {
 	uint64_t pieces, copied;
 	atomic_uint_fast64_t next;
 	struct job jobs[JOBS];
-	struct fail fail; /* the first one */
+	struct fail fail; /* the first failure */
 };
 
 static void copy(void *ctx)

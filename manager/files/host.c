@@ -16,7 +16,7 @@
 #include "manager/files/vault.h"
 #include "manager/model/cause.h"
 
-/* Bytes of the folders that an error lists. */
+/* Bytes for the list of folders in an error. */
 #define FOLDERS_SHOWN_MAX 1000
 #define SAFE_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
@@ -31,7 +31,7 @@ void host_rules_release(struct host_rules *r)
 	*r = (struct host_rules){ 0 };
 }
 
-/* ---- what is ours */
+/* ---- Husk's own files */
 
 static void forbid(struct host_forbidden *set, const struct stat *st)
 {
@@ -48,8 +48,8 @@ static void forbid_path(struct host_forbidden *set, const char *path)
 		forbid(set, &st);
 }
 
-/* The database with its companions, the key, the thread's id: every file that lies in the state folder itself, since a hard link
- * elsewhere is the same file. */
+/* The database and its companions, the key, the conversation's id: every file directly in the state folder,
+ * compared by inode, since a hard link elsewhere is the same file. */
 static void forbid_files_of(struct host_forbidden *set, const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -76,7 +76,7 @@ static void forbid_all(const struct host_rules *rules, struct host_forbidden *se
 	set->n = 0;
 	forbid_path(set, vault);
 	forbid_path(set, rules->settings_file);
-	/* Where both are one folder, the files that people put there are still theirs. */
+	/* If both are the same folder, files that people put there may still be imported. */
 	bool apart = stat(rules->state_dir, &state) < 0 || stat(rules->storage_dir, &storage) < 0 ||
 		     state.st_ino != storage.st_ino || state.st_dev != storage.st_dev;
 	if (apart) {
@@ -92,7 +92,8 @@ static void forbid_all(const struct host_rules *rules, struct host_forbidden *se
 	}
 }
 
-/* Neither the file nor any folder above it is ours. STORAGE_DIR belongs to its user, even if the folder it lies in is ours. */
+/* False if neither the file nor any folder above it is Husk's own. STORAGE_DIR belongs to the user, even if its
+ * parent folder is Husk's. */
 static bool leads_through_ours(const struct host_rules *rules, const struct host_forbidden *set, const char *resolved)
 {
 	AUTO(freep) char *path = xstrdup(resolved);
@@ -183,12 +184,12 @@ static int open_allowed(const struct host_rules *rules, const char *source, cons
 	if (fd < 0)
 		return fail_set(f, FAIL_INVALID, "cannot open '%s': %s", source,
 				fd == -ENXIO ? "neither a file nor a directory" :
-				fd == -ELOOP ? "a link took its place while it was looked at; try again" :
+				fd == -ELOOP ? "a link replaced it during the check; try again" :
 					       strerror(-fd));
 	return fd;
 }
 
-/* Checked before anything else is said about a path: whoever may not read there learns nothing about it. */
+/* Checked first, so that an error reveals nothing about a path that may not be read. */
 static bool is_allowed(const struct host_rules *rules, const char *resolved)
 {
 	char place[PATH_MAX];
@@ -200,7 +201,7 @@ static bool is_allowed(const struct host_rules *rules, const char *resolved)
 	return false;
 }
 
-/* The part of a missing file's path that exists. */
+/* The existing part of a missing file's path. */
 static bool missing_is_allowed(const struct host_rules *rules, const char *path)
 {
 	AUTO(freep) char *above = xstrdup(path);
@@ -218,7 +219,7 @@ static int is_ours(struct fail *f, const char *source)
 	return fail_set(f, FAIL_INVALID, "Import from '%s' denied — this is where Husk keeps its own files.", source);
 }
 
-/* A file or a folder, and not ours; anything else could make a reader wait. Takes fd. */
+/* Must be a file or a folder, and not Husk's own; anything else could block a reader. Takes fd. */
 static int check_opened(int fd, const char *source, const struct host_forbidden *forbidden, struct fail *f)
 {
 	AUTO(closep) int owned = fd;

@@ -28,7 +28,7 @@ static size_t count_double_stars(const char *pattern)
 	return n;
 }
 
-/* Blanks at the end do not count unless they are quoted. */
+/* Trailing blanks are ignored unless they are quoted. */
 static size_t trimmed_length(const char *line, size_t n)
 {
 	while (n > 0 && (line[n - 1] == '\r' || (line[n - 1] == ' ' && (n < 2 || line[n - 2] != '\\'))))
@@ -75,7 +75,7 @@ void ignore_add(struct ignore *g, const char *text, size_t n, size_t base)
 
 /* --- matching ------------------------------------------------------------------------------------------------------ */
 
-/* Behind the bracket, and whether the set holds c; NULL if the bracket is not closed. */
+/* Returns the position after the bracket, and whether the set contains c; NULL if the bracket is not closed. */
 static const char *match_set(const char *p, char c, bool *ret)
 {
 	bool negated = *p == '!' || *p == '^', found = false;
@@ -94,7 +94,7 @@ static const char *match_set(const char *p, char c, bool *ret)
 	return *p ? p + 1 : NULL;
 }
 
-/* One character of a name; NULL if it does not match. */
+/* Matches one character of a name; NULL if it does not match. */
 static const char *match_one(const char *p, char c)
 {
 	bool held;
@@ -110,7 +110,8 @@ static const char *match_one(const char *p, char c)
 	return *p == c ? p + 1 : NULL;
 }
 
-/* A single star goes back to the last place it was at: linear in both for most patterns, never worse than their product. */
+/* A star backtracks only to its last position: linear for most patterns, never worse than the product of both
+ * lengths. */
 static bool match(const char *p, const char *text)
 {
 	const char *star = NULL, *back = NULL;

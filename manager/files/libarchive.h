@@ -53,7 +53,7 @@ extern struct libarchive {
 	LIBARCHIVE_FUNCTIONS(LIBRARY_POINTER)
 } libarchive;
 
-/* To be called before any of the functions; from any thread. */
+/* Call it before any of the functions, from any thread. */
 int libarchive_load(struct fail *f);
 
 #endif

@@ -22,7 +22,7 @@ const char *names_below(const char *path, const char *dir)
 	return path[n] ? path + n + 1 : path + n;
 }
 
-/* Components without "", "." and "..", joined; ".." at the root stays there, as everywhere. */
+/* Joins components without "", "." and "..". As usual, ".." at the root stays at the root. */
 static char *normal(const char *path)
 {
 	struct buf out = { 0 };

@@ -23,28 +23,29 @@ struct sink {
 	struct sink_limits limits;
 	struct vault_file *file;
 	struct digest *digest;
-	struct tarball *tar; /* of a directory */
-	struct table linked; /* paths of its files that may have other names */
+	struct tarball *tar; /* for a directory */
+	struct table linked; /* paths of its files that may have hard links */
 	uint64_t written;    /* bytes in the vault */
-	uint64_t on_its_way; /* of them, to the disk */
-	bool full;	     /* the archive would be larger than it may be */
+	uint64_t on_its_way; /* of these, bytes whose write-back was started */
+	bool full;	     /* the archive would exceed its limit */
 	struct fail refused; /* why there is no room for the archive */
 
-	/* The entry being written. */
+	/* The current entry. */
 	struct entry entry; /* its strings are in `strings` */
 	struct buf strings;
 	bool is_open, header_written;
 	struct tarball_piece *pieces;
 	size_t n_pieces;
 	bool sparse;
-	uint64_t at;	 /* bytes of it that were written, holes included */
-	uint64_t hashed; /* of a file: of its bytes, holes included; sink_hash()'s alone until all is there */
+	uint64_t at; /* bytes of it that were written, including holes */
+	uint64_t
+		hashed; /* bytes of a file that were hashed, including holes; only sink_hash() uses it until all data is there */
 
 	uint64_t bytes, apparent;
-	uint64_t declared; /* what the members of the archive take, as data or as zeros in its place */
+	uint64_t declared; /* size of the archive's members, as data or as zeros in its place */
 	struct sink_result result;
 	atomic_bool stop, fell_short;
-	uint64_t readable; /* of the file itself: its size when it came */
+	uint64_t readable; /* of a passed file: its size when it arrived */
 };
 
 struct sink *sink_new(const char *storage_dir, const char *name, const struct sink_limits *limits)
@@ -93,13 +94,13 @@ static int broken(struct fail *f)
 
 static int too_much(struct fail *f)
 {
-	fail_set(f, FAIL_LIMIT, "there is more in it than the session's file systems can hold");
+	fail_set(f, FAIL_LIMIT, "it is larger than the session's file systems can hold");
 	return fail_hint(
 		f,
 		"Large holes count, and so does the header of each file: export less of it, or an archive made in the session.");
 }
 
-/* What the archive says of its end is that the file is too large. */
+/* libarchive's own failure would only say that the file is too large. */
 static int archived(struct sink *s, int r, struct fail *f)
 {
 	if (r < 0 && s->refused.kind) {
@@ -110,12 +111,12 @@ static int archived(struct sink *s, int r, struct fail *f)
 	return r < 0 && s->full ? too_much(f) : r;
 }
 
-/* ---- room */
+/* ---- limits */
 
 #define DELETE_HINT                                                                                                    \
 	"Exports must be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`."
 
-/* Before n more bytes are written. Several threads may ask. */
+/* Call it before n more bytes are written, from any thread. */
 static int check_floor(const struct sink *s, uint64_t n, struct fail *f)
 {
 	struct statvfs v;
@@ -155,7 +156,7 @@ static int write_at(int fd, const void *data, size_t n, uint64_t at)
 	return 0;
 }
 
-/* What was written starts on its way to the disk while the rest comes: the sync at the end has little left to wait for. */
+/* Starts the write-back while more data arrives, so that the sync at the end is short. */
 static void write_back(struct sink *s)
 {
 	uint64_t end = s->tar ? s->written : s->at;
@@ -169,7 +170,7 @@ static void write_back(struct sink *s)
 static int on_tar_bytes(void *ctx, const void *data, size_t n)
 {
 	struct sink *s = ctx;
-	/* Headers count too: a member that holds nothing takes a kilobyte or more. */
+	/* Headers count too: an empty member takes a kilobyte or more. */
 	s->full = n > s->limits.bytes - MIN(s->written, s->limits.bytes);
 	if (check_most(s, s->written + n, &s->refused) < 0 || check_floor(s, n, &s->refused) < 0)
 		return -EFBIG;
@@ -191,7 +192,7 @@ static int disk_failed(int error, struct fail *f)
 
 static const uint8_t zeros[1 << 18];
 
-/* The archive wants its holes as zeros; the file in the vault gets them as holes. */
+/* The archive needs zeros for holes; a file in the vault keeps the holes. */
 static int put_zeros(struct sink *s, uint64_t n, struct fail *f)
 {
 	for (uint64_t left = s->tar ? n : 0; left;) {
@@ -204,7 +205,7 @@ static int put_zeros(struct sink *s, uint64_t n, struct fail *f)
 	return 0;
 }
 
-/* Of a file in the vault, a hole up to `end`. */
+/* Hashes the zeros of a hole up to `end`. */
 static int hash_zeros(struct sink *s, uint64_t end, struct fail *f)
 {
 	while (s->hashed < end) {
@@ -273,7 +274,7 @@ static int begin(struct sink *s, const struct entry *e, struct fail *f)
 	return s->tar ? 0 : -1;
 }
 
-/* Whoever unpacks the archive must not be led anywhere by a link: it names a file that is in it. */
+/* A hard link must name a file in the archive, so that it cannot lead elsewhere when the archive is unpacked. */
 static int check_links(struct sink *s, const struct entry *e, struct fail *f)
 {
 	if (e->type == ENTRY_LINK && !table_find(&s->linked, e->target, e->target_len))
@@ -396,9 +397,9 @@ int64_t sink_open(struct sink *s, int file, struct fail *f)
 	struct stat st;
 	if (!s->is_open || s->entry.type != ENTRY_FILE || s->tar || s->sparse || s->at || !s->entry.size)
 		return broken(f);
-	/* Of anything else a read may wait for ever. What /proc makes up as it is read has no size. */
+	/* A read of anything else may block for ever. Files that /proc generates have no size. */
 	if (fstat(file, &st) < 0 || !S_ISREG(st.st_mode))
-		return fail_set(f, FAIL_INTERNAL, "what the container passed on as '%s' is no file", s->name);
+		return fail_set(f, FAIL_INTERNAL, "the container sent '%s', which is not a file", s->name);
 	s->readable = (uint64_t)st.st_size;
 	s->bytes = s->entry.size;
 	if (s->bytes > s->limits.bytes)
@@ -409,7 +410,7 @@ int64_t sink_open(struct sink *s, int file, struct fail *f)
 	return (int64_t)((s->entry.size + DIGEST_PIECE - 1) / DIGEST_PIECE);
 }
 
-/* How many of n bytes there are, or -1; the others are zeros. */
+/* Returns how many of n bytes exist, or -1; the others are zeros. */
 static ssize_t read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64_t at, struct fail *f)
 {
 	size_t done = 0, there = (size_t)MIN(n, s->readable - MIN(at, s->readable));
@@ -433,11 +434,11 @@ int sink_copy(struct sink *s, int file, uint64_t piece, uint8_t *buffer, struct 
 {
 	uint64_t start = piece * DIGEST_PIECE, end = MIN(start + DIGEST_PIECE, s->entry.size);
 	struct digest *digest = digest_new(s->entry.size);
-	/* So little at a time that it is written and hashed while it is still in the CPU's cache. */
+	/* Small enough that a piece is written and hashed while it is in the CPU's cache. */
 	for (uint64_t at = start; at < end; at += SINK_COPY_BYTES) {
 		size_t n = (size_t)MIN(end - at, SINK_COPY_BYTES);
 		ssize_t there = is_stopped(s, f) || check_floor(s, n, f) < 0 ? -1 : read_at(s, file, buffer, n, at, f);
-		/* Zeros in place of what is gone stay a hole. */
+		/* Zeros in place of missing data stay a hole. */
 		int r = there < 0 ? -1 : write_at(vault_fd(s->file), buffer, (size_t)there, at);
 		if (r < 0) {
 			digest_free(digest);
@@ -481,7 +482,7 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 	s->result.stored = s->written;
 	digest_end(s->digest, s->result.hash);
 	*ret = s->result;
-	/* If nobody waits any more, the file would stay in the vault without a record. */
+	/* If the caller has left, the file would stay in the vault without a record. */
 	if (is_stopped(s, f))
 		return -1;
 	AUTO(freep) char *file = names_host_file(s->name, ret->directory);

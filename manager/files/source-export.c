@@ -1,6 +1,6 @@
-/* An export in the vault: a file, or a tar of a directory, or what lies below a name in that. The vault is ours, but a disk is not
- * to be trusted: members that are not plain files, directories or links, or whose names lead elsewhere, are refused. A hard link is
- * taken if it names a file that comes before it in the same archive. */
+/* Reads an export in the vault: a file, a tar of a directory, or a part of that. The vault is Husk's own, but the
+ * disk is not trusted. Members that are not plain files, directories or links, or whose names lead elsewhere, are
+ * rejected. A hard link is accepted if it names an earlier file of the same archive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ struct export_source {
 	struct source source;
 	char *file, *below;
 	bool directory, links;
-	struct table targets; /* of the archive's hard links: a byte each, not 0 once the file was seen */
+	struct table targets; /* of the archive's hard links: one byte each, not 0 once the file was seen */
 	uint32_t mode;
 	uint64_t mtime_ms;
 
@@ -29,7 +29,7 @@ struct export_source {
 
 	struct archive *tar;
 	bool in_file;
-	/* What libarchive has handed out and has not been sent yet. */
+	/* Data from libarchive that was not sent yet. */
 	const uint8_t *block;
 	size_t block_len;
 	uint64_t block_at;
@@ -111,7 +111,7 @@ static int bad_link(const char *name, const char *why, const char *hint, struct 
 	return fail_hint(f, "%s", hint);
 }
 
-/* Where a hard link leads, below what is imported. */
+/* The target of a hard link, below what is imported. */
 static int read_link(struct export_source *x, struct archive_entry *member, const char *name, char **ret,
 		     struct fail *f)
 {
@@ -122,8 +122,8 @@ static int read_link(struct export_source *x, struct archive_entry *member, cons
 	if (!seen || !*seen)
 		return hostile(name, "is a hard link to nothing that comes before it", f);
 	if (!x->links)
-		return bad_link(name, "which a session of an older Husk cannot take", "Import it into a new session.",
-				f);
+		return bad_link(name, "which a session of an older Husk does not support",
+				"Import it into a new session.", f);
 	const char *below = *x->below ? names_below(target, x->below) : target;
 	if (!below || !*below)
 		return bad_link(name, "to a file outside of what is imported", "Import the exported directory itself.",
@@ -132,7 +132,7 @@ static int read_link(struct export_source *x, struct archive_entry *member, cons
 	return 0;
 }
 
-/* A link may lead to a file that was seen before it. */
+/* A link may name a file that was seen before it. */
 static void see_file(struct export_source *x, const char *name)
 {
 	char *seen = table_find(&x->targets, name, strlen(name));
@@ -140,7 +140,8 @@ static void see_file(struct export_source *x, const char *name)
 		*seen = 1;
 }
 
-/* 1 and *ret, which borrows from its name and, of a hard link, the first name (both the caller's); 0 if it lies elsewhere; -1. */
+/* 1 with *ret, which borrows its name and, for a hard link, the first name (the caller owns both); 0 if it is not
+ * selected; -1. */
 static int read_member(struct export_source *x, struct archive_entry *member, struct entry *ret, char **ret_name,
 		       char **ret_first, struct fail *f)
 {
@@ -172,13 +173,13 @@ static int read_member(struct export_source *x, struct archive_entry *member, st
 		.target_len = target ? strlen(target) : 0,
 	};
 	if (!entry_valid(ret))
-		return hostile(name, "makes no sense", f);
+		return hostile(name, "is not valid", f);
 	*ret_name = take_ptr(name);
 	*ret_first = take_ptr(first);
 	return 1;
 }
 
-/* 1 and a member, 0 at the end, -1. */
+/* 1 with a member, 0 at the end, -1. */
 static int next_header(struct export_source *x, struct archive_entry **ret, struct fail *f)
 {
 	int r = libarchive.archive_read_next_header(x->tar, ret);
@@ -202,7 +203,7 @@ static uint64_t room_of(struct archive_entry *member, uint64_t size)
 	return room;
 }
 
-/* Which files the archive's hard links lead to: only these are remembered when it is read. */
+/* Finds the files that the archive's hard links name: only these are remembered when it is read. */
 static int find_targets(struct export_source *x, struct fail *f)
 {
 	struct archive_entry *member;
@@ -218,14 +219,14 @@ static int find_targets(struct export_source *x, struct fail *f)
 		if (read_name(libarchive.archive_entry_pathname(member), &name, f) < 0 ||
 		    read_name(link, &target, f) < 0)
 			return -1;
-		/* This name alone is the same as the file's first name. */
+		/* Only this name is also the first name of the file. */
 		if (streq(name, x->below)) {
 			free(x->below);
 			x->below = xstrdup(target);
 		}
 		table_add(&x->targets, target, strlen(target), "", 1);
 		if (x->targets.n > ENTRY_LINKED_MAX || x->targets.bytes > 2 * ENTRY_LINKED_BYTES_MAX)
-			return hostile(target, "is one file too many with several names", f);
+			return hostile(target, "exceeds the limit of files with several names", f);
 	}
 	return r < 0 ? r : open_tar(x, f);
 }
@@ -250,7 +251,7 @@ static int measure_tar(struct export_source *x, struct measure *ret, struct fail
 		ret->size += e.size;
 		ret->room += room_of(member, e.size);
 		if (++ret->entries > SOURCE_ENTRIES_MAX)
-			return hostile(name, "is one too many", f);
+			return hostile(name, "exceeds the limit of files", f);
 	}
 	if (r == 0 && !ret->entries && !*x->below)
 		return unreadable(x, "the archive is empty", f);

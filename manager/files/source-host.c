@@ -1,5 +1,5 @@
-/* A file or folder of the host. The folder is walked twice, to measure and to send; links are sent as they are, never followed. Of a
- * program's folder, what .gitignore files name is left out. */
+/* Reads a file or folder of the host. The folder is walked twice, to measure and to send. Links are sent as links,
+ * never followed. For a program's folder, files named by .gitignore files are skipped. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +16,16 @@
 struct level {
 	DIR *dir;
 	size_t end;   /* length of its path */
-	size_t rules; /* that were there before its own */
+	size_t rules; /* number of rules before its own */
 };
 
 struct walk {
 	struct level levels[ENTRY_DEPTH_MAX + 1];
 	int depth;
-	int first; /* the root, until it has been visited */
+	int first; /* the root, until it was visited */
 	char path[ENTRY_PATH_MAX + 1];
 	char target[ENTRY_PATH_MAX + 1];
-	struct ignore ignore; /* of a program's folder */
+	struct ignore ignore; /* for a program's folder */
 };
 
 struct host_source {
@@ -40,7 +40,7 @@ struct host_source {
 	struct source_reader reader;
 };
 
-/* What the walk has found; fd is the caller's, -1 for links. */
+/* What the walk has found. The caller owns fd, which is -1 for links. */
 struct found {
 	struct entry entry;
 	struct stat st;
@@ -59,7 +59,7 @@ static int walk_begin(struct walk *w, int root)
 {
 	w->depth = 0;
 	w->path[0] = '\0';
-	/* An open file description of its own: the walk moves its position. */
+	/* A separate open file description, since the walk moves its position. */
 	w->first = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->first < 0 && errno == ENOTDIR)
 		w->first = fcntl(root, F_DUPFD_CLOEXEC, 0);
@@ -106,7 +106,7 @@ static bool is_left_out(const struct host_source *h, const char *name, const str
 	       (streq(name, ".git") || ignore_matches(&h->walk.ignore, h->walk.path, S_ISDIR(st->st_mode)));
 }
 
-/* 1 and *ret; 0 if the entry is left out; -errno. Takes fd. */
+/* 1 with *ret; 0 if the entry is skipped; -errno. Takes fd. */
 static int take_open(struct host_source *h, int fd, struct found *ret)
 {
 	struct walk *w = &h->walk;
@@ -171,7 +171,7 @@ static int take_name(struct host_source *h, const char *name, struct found *ret)
 	return fd < 0 ? -errno : take_open(h, fd, ret);
 }
 
-/* 1 and *ret, 0 if something was left out, -ENODATA at the end, another -errno. */
+/* 1 with *ret, 0 if an entry was skipped, -ENODATA at the end, another -errno. */
 static int walk_next(struct host_source *h, struct found *ret)
 {
 	struct walk *w = &h->walk;
@@ -196,7 +196,7 @@ static int walk_next(struct host_source *h, struct found *ret)
 		source_notice(&h->source, w->path, "may not be read (see its permissions) and was left out");
 		return 0;
 	}
-	return r == -ENOENT || r == -ELOOP ? 0 : r; /* removed, or replaced, between two looks */
+	return r == -ENOENT || r == -ELOOP ? 0 : r; /* removed or replaced in the meantime */
 }
 
 static int walk_failed(const struct host_source *h, int error, struct fail *f)
@@ -243,17 +243,17 @@ static int host_measure(struct source *s, struct measure *ret, struct fail *f)
 			closep(&found.fd);
 		}
 		if (++ret->entries > SOURCE_ENTRIES_MAX)
-			return fail_set(f, FAIL_INVALID, "'%s' holds more than %u files", h->path, SOURCE_ENTRIES_MAX);
+			return fail_set(f, FAIL_INVALID, "'%s' has more than %u files", h->path, SOURCE_ENTRIES_MAX);
 		if (check_project(h, ret, f) < 0)
 			return -1;
 		if (atomic_load(&s->stop))
 			return stopped(f);
 	}
-	strv_release(&s->notices); /* they are found again when the folder is sent */
+	strv_release(&s->notices); /* found again when the folder is sent */
 	return r == -ENODATA ? 0 : walk_failed(h, r, f);
 }
 
-/* 1 more, 0 end, -errno. */
+/* 1 if there is more, 0 at the end, -errno. */
 static int step(struct host_source *h, uint32_t call, struct buf *out)
 {
 	struct found found;

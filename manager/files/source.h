@@ -1,6 +1,7 @@
-/* What an import reads, as frames for PID 1: text of the call, a file or folder of the host, or an export. measure() comes first,
- * once, then produce() until it says that this was all. Both block: for base/work only. `stop` may be set from the loop at any time
- * and makes both end soon. */
+/* The data of an import, as frames for PID 1: text of the request, a file or folder of the host, or an export.
+ *
+ * Call measure() once, then produce() until it reports the end. Both block: for base/work only. `stop` may be set
+ * from the loop at any time and makes both end soon. */
 #ifndef HUSK_MANAGER_FILES_SOURCE_H
 #define HUSK_MANAGER_FILES_SOURCE_H
 
@@ -13,21 +14,22 @@
 #include "kernels/protocol.h"
 #include "manager/files/host.h"
 
-/* More than this is a mistake, not an import. */
+/* A larger import is a mistake. */
 #define SOURCE_ENTRIES_MAX 2000000u
 
 struct measure {
 	uint64_t size; /* of all files */
-	uint64_t room; /* that they take in the sandbox's file system */
+	uint64_t room; /* bytes that they take in the session's file system */
 	uint64_t entries;
-	bool directory; /* the whole is one */
+	bool directory; /* the source is a directory */
 };
 
 struct source;
 
 struct source_ops {
 	int (*measure)(struct source *s, struct measure *ret, struct fail *f);
-	/* Appends whole frames of this call, about `max` bytes: 1 if there is more, 0 if that was all, -1 with f filled. */
+	/* Appends whole frames with this call number, about `max` bytes: 1 if there is more, 0 at the end, -1 with
+	 * f. */
 	int (*produce)(struct source *s, uint32_t call, size_t max, struct buf *out, struct fail *f);
 	void (*release)(struct source *s);
 };
@@ -35,21 +37,21 @@ struct source_ops {
 struct source {
 	const struct source_ops *ops;
 	atomic_bool stop;
-	struct strv notices; /* what was left out */
+	struct strv notices; /* what was skipped */
 };
 
-/* Takes the content. */
+/* Takes ownership of the content. */
 struct source *source_inline(struct buf *content);
-/* Takes the rules. */
+/* Takes ownership of the rules. */
 struct source *source_host(struct host_rules *rules, const char *path);
 
 /* An export in the vault. */
 struct source_export {
 	const char *file;  /* in the vault */
-	bool directory;	   /* it is a tar */
-	const char *below; /* what of it; "" = all */
+	bool directory;	   /* the export is a tar */
+	const char *below; /* part to read; "" = all */
 	uint64_t mode, mtime_ms;
-	bool links; /* PID 1 makes hard links */
+	bool links; /* PID 1 can make hard links */
 };
 struct source *source_export(const struct source_export *e);
 
@@ -64,7 +66,7 @@ static inline uint64_t source_pages(uint64_t bytes)
 }
 
 void source_put_entry(struct buf *out, uint32_t call, const struct entry *e);
-/* A file's content as DATA frames, holes left out. */
+/* A file's content as DATA frames, without holes. */
 struct source_reader {
 	int fd; /* borrowed; -1 = none */
 	uint64_t size, at, data_end;

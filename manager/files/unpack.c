@@ -1,5 +1,6 @@
-/* The archive is what a container sent: names and links in it are hostile. Every directory is opened relative to the one above it and
- * without following links, so neither the archive nor what is in the folder already can lead out of it. */
+/* The archive comes from a container, so its names and links are hostile. Every directory is opened relative to
+ * the one above it and without following links, so neither the archive nor existing files can lead out of the
+ * folder. */
 #include "manager/files/unpack.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ static int failed(struct fail *f, const char *what, const char *path)
 
 static int create_file(int folder, const char *name, mode_t mode)
 {
-	/* What is there may be a link, or a file that others have open. */
+	/* An existing file may be a link, or open in other programs. */
 	if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
 		return -1;
 	return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
@@ -62,7 +63,7 @@ static void notice(struct unpacking *u, const char *name, const char *what)
 		strv_addf(u->notices, "'%.200s' %s", name, what);
 }
 
-/* The folder that a name is in, made if need be; *ret_base is its last component. The caller closes it. */
+/* Opens the folder of a name, creating it if needed; *ret_base is the last component. The caller closes it. */
 static int open_parent(const struct unpacking *u, const char *name, const char **ret_base)
 {
 	AUTO(closep) int at = fcntl(u->root, F_DUPFD_CLOEXEC, 0);
@@ -77,7 +78,7 @@ static int open_parent(const struct unpacking *u, const char *name, const char *
 	return take_fd(at);
 }
 
-/* Does a relative link stay below the folder that is unpacked? depth: of the link's own folder. */
+/* True if a relative link stays below the unpacked folder. depth: of the link's own folder. */
 static bool stays_inside(const char *name, const char *target)
 {
 	int depth = 0;
@@ -125,7 +126,7 @@ static char *name_inside(const char *name)
 	return name && entry_path_valid(rest, n) ? take_ptr(rest) : NULL;
 }
 
-/* Another name of a file that was unpacked before. */
+/* A hard link to a file that was unpacked before. */
 static int unpack_link(struct unpacking *u, const char *first, int parent, const char *name, const char *base)
 {
 	AUTO(freep) char *target = name_inside(first);
@@ -136,7 +137,7 @@ static int unpack_link(struct unpacking *u, const char *first, int parent, const
 	if (there && !streq(target, name))
 		(void)unlinkat(parent, base, 0);
 	if (!there || linkat(folder, last, parent, base, 0) < 0)
-		notice(u, name, "is a hard link that cannot be made and was left out");
+		notice(u, name, "is a hard link that cannot be created and was left out");
 	return 0;
 }
 
@@ -156,7 +157,7 @@ static int unpack_member(struct unpacking *u, struct archive_entry *member, cons
 		AUTO(closep) int made = -1;
 		(void)mkdirat(parent, base, 0777);
 		made = openat(parent, base, FOLDER_FLAGS);
-		return made < 0 ? failed(f, "make the folder", name) : 0;
+		return made < 0 ? failed(f, "create the folder", name) : 0;
 	}
 	if (type == AE_IFLNK && target) {
 		if (!stays_inside(name, target)) {
@@ -164,7 +165,7 @@ static int unpack_member(struct unpacking *u, struct archive_entry *member, cons
 			return 0;
 		}
 		(void)unlinkat(parent, base, 0);
-		return symlinkat(target, parent, base) < 0 ? failed(f, "make the link", name) : 0;
+		return symlinkat(target, parent, base) < 0 ? failed(f, "create the link", name) : 0;
 	}
 	if (libarchive.archive_entry_hardlink(member))
 		return unpack_link(u, libarchive.archive_entry_hardlink(member), parent, name, base);
@@ -202,7 +203,7 @@ int unpack_folder(const char *tar, const char *to, struct strv *notices, struct 
 	if (libarchive_load(f) < 0)
 		return -1;
 	if (mkdir(to, 0777) < 0 && errno != EEXIST)
-		return failed(f, "make the folder", to);
+		return failed(f, "create the folder", to);
 	AUTO(closep) int root = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO(closep) int in = root < 0 ? -1 : open(tar, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0)

@@ -9,9 +9,10 @@
 #define PIECE_BYTES (512u << 10)
 _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 4096 < FILE_WINDOW * 3 / 4,
 	       "a piece always fits the credit that is left when PID 1 has given nothing back yet");
-/* PID 1 works through a piece in milliseconds; a move of many files takes longer, but it is a matter of seconds. */
+/* PID 1 handles a piece in milliseconds. A move of many files takes longer, but only seconds. */
 #define STALL_MS 120000
-/* For one job on our disk (measuring a folder is one), its wait in the queue included. */
+/* Time limit of one worker job on this machine's disk (such as measuring a folder), including its wait in the
+ * queue. */
 #define JOB_MS 600000
 
 struct upload {
@@ -24,10 +25,10 @@ struct upload {
 	bool began, all_sent;
 	struct measure all;
 
-	/* The job's, while one runs. */
+	/* Used by the worker job while it runs. */
 	bool measuring;
 	struct buf piece;
-	int more; /* 1 = there is more, 0 = that was all, -1 = `fail` */
+	int more; /* 1 = there is more, 0 = the end, -1 = `fail` */
 	struct fail fail;
 };
 
@@ -42,7 +43,7 @@ static void upload_free(struct upload *p)
 	free(p);
 }
 
-/* The job, if one runs, frees it: its thread may be using it. */
+/* A running worker job frees it, since its thread may be using it. */
 static void let_go(struct upload *p)
 {
 	timer_stop(p->stall);
@@ -63,7 +64,7 @@ static void finish(struct upload *p, const struct fail *f)
 	AUTO(freep) char *destination = take_ptr(p->destination);
 	if (f)
 		fail_copy(&copy, f);
-	/* A job that runs still owns the notices. */
+	/* A running worker job still owns the notices. */
 	for (size_t i = 0; !p->work && i < spec.source->notices.n; i++)
 		strv_add(&notices, spec.source->notices.v[i]);
 	let_go(p);
@@ -125,12 +126,12 @@ static void work(struct upload *p)
 			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = p, .bulk = true });
 }
 
-/* Sends the piece that is ready as soon as there is credit, and has the next one made meanwhile. */
+/* Sends the piece that is ready as soon as there is credit, and starts the next one meanwhile. */
 static void next(struct upload *p)
 {
 	if (p->work)
 		return;
-	/* It is the container's turn, to give credit or the end. */
+	/* The container must give credit or end the transfer. */
 	timer_start(p->stall, STALL_MS, 0);
 	if (!p->began || p->piece.len > p->credit)
 		return;
@@ -180,7 +181,7 @@ static void on_stall(void *ctx)
 		fail_set(&f, FAIL_TIMEOUT, "the files could not be read within %d s", JOB_MS / 1000);
 		fail_hint(&f, "Check that the disk that holds them responds, and import less at once.");
 	} else {
-		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not go on with the copy for %d s%s",
+		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not continue the copy for %d s%s",
 			  STALL_MS / 1000, p->all_sent ? "; all was sent, and may have been moved into place" : "");
 		fail_hint(&f, "Check what has arrived and what is running in the session, and try again.");
 	}

@@ -1,5 +1,5 @@
-/* One import: what a source produces goes to a session's PID 1. The source works off the loop, one piece at a time, and never
- * further ahead than PID 1 gives credit for. */
+/* One import: data of a source goes to a session's PID 1. Worker jobs read the source, one piece at a time, and
+ * never further ahead than PID 1's credit. */
 #ifndef HUSK_MANAGER_FILES_UPLOAD_H
 #define HUSK_MANAGER_FILES_UPLOAD_H
 
@@ -17,19 +17,19 @@ struct upload_result {
 
 struct upload_spec {
 	struct loop *loop;
-	struct transfer *transfer; /* joined; its callbacks are the upload's from here to on_done */
-	struct source *source;	   /* taken */
+	struct transfer *transfer; /* joined; the upload uses its callbacks until on_done */
+	struct source *source;	   /* owned by the upload */
 	const char *destination;   /* absolute and normal */
-	const char *base;	   /* name of a file that goes into that directory; NULL = `destination` is its name */
-	/* Progress; at most once for each piece. */
+	const char *base;	   /* name of a file in that directory; NULL = `destination` is its name */
+	/* Progress, at most once for each piece. */
 	void (*on_progress)(void *ctx, uint64_t sent, const struct measure *all);
-	/* Exactly once unless cancelled; the upload is gone afterwards. f NULL = everything is in place. */
+	/* Called exactly once unless cancelled; the upload is gone afterwards. f NULL = everything is in place. */
 	void (*on_done)(void *ctx, const struct upload_result *result, const struct fail *f);
 	void *ctx;
 };
 
 struct upload *upload_start(const struct upload_spec *spec);
-/* Nothing is called back; PID 1 removes what it had staged. */
+/* Nothing is called back; PID 1 removes staged files. */
 void upload_cancel(struct upload *p);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct vault_file {
 	char *storage_dir;
-	char *path; /* while it is incoming */
+	char *path; /* while it is being written */
 	int fd;
 };
 
@@ -57,7 +57,7 @@ static int sync_folder(const char *path)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Whoever fills a file holds its lock, so a file that can be locked was left behind by a server that died. */
+/* A writer holds a lock on its file, so a file that can be locked was left behind by a server that died. */
 static void sweep(const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -66,7 +66,7 @@ static void sweep(const char *folder)
 			continue;
 		AUTO(closep) int fd = openat(dirfd(dir), d->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		struct stat st;
-		/* The age covers the moment between making a file and locking it. */
+		/* The age covers the moment between creating a file and locking it. */
 		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_mtime + SWEEP_AGE_SECONDS < time(NULL) &&
 		    flock(fd, LOCK_EX | LOCK_NB) == 0)
 			(void)unlinkat(dirfd(dir), d->d_name, 0);
@@ -86,7 +86,7 @@ struct vault_file *vault_new(const char *storage_dir, struct fail *f)
 	AUTO(freep) char *folder = xasprintf("%s/exports/" INCOMING, storage_dir);
 	int r = dirs_make(folder);
 	if (r < 0) {
-		cannot(f, "make the folder", folder, -r);
+		cannot(f, "create the folder", folder, -r);
 		return NULL;
 	}
 	sweep(folder);
@@ -121,7 +121,7 @@ int vault_fd(const struct vault_file *v)
 	return v->fd;
 }
 
-/* The folder and all above it: somebody else may have made one just now, and not synced it yet. */
+/* Syncs the folder and all above it: another server may have created one just now without syncing it yet. */
 static int sync_place(const struct vault_file *v, const char *folder, const char *group)
 {
 	AUTO(freep) char *vault = vault_folder(v->storage_dir);
@@ -140,9 +140,9 @@ int vault_keep(struct vault_file *v, const char *hash, const char *file, struct 
 		return cannot(f, "write", v->path, errno);
 	int r = dirs_make(folder);
 	if (r < 0)
-		return cannot(f, "make the folder", folder, -r);
-	/* Also over one that is there: ours is known to be whole, the other may have been damaged since. Whoever reads it goes
-	 * on reading it. */
+		return cannot(f, "create the folder", folder, -r);
+	/* Replaces an existing file: the new one is known to be complete, and the old one may be damaged. Readers
+	 * of the old one are not affected. */
 	if (rename(v->path, place) < 0)
 		return cannot(f, "move an export to", place, errno);
 	free(take_ptr(v->path));
