@@ -27,7 +27,7 @@ echo "fetching pyarrow $version"
 echo "pyarrow==$version --hash=sha256:${sums[$arch]}" >"$work/requirements.txt"
 pip3 install --quiet --root-user-action ignore --disable-pip-version-check --require-hashes --no-deps --no-compile --only-binary :all: --implementation cp \
 	--python-version 3.13 --platform "manylinux_2_28_$arch" --target "$work/packages" --requirement "$work/requirements.txt"
-# Headers, static libraries' sources and tests are for those who build on it.
+# Headers, static libraries' sources and tests are only needed to build on it.
 rm -rf "$work"/packages/pyarrow/{include,src,tests,includes} "$work"/packages/bin
 find "$work/packages" \( -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' \) -delete
 chmod -R u=rwX,go=rX "$work/packages"

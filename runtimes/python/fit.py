@@ -1,7 +1,9 @@
-"""Fits this runtime into an image of somebody else's: run by husk-fit with the image's own Python, first to check, then to prepare.
+"""Prepares an image of other people for this runtime: run by husk-fit with the image's own Python, first to check,
+then to prepare.
 
-A line that begins with "lacks " names what the image lacks, one with "no-installer " why packages cannot be installed into it.
-IPython and what it needs are pure Python and come along as ipython.zip; a module that the image has itself is used instead.
+A line that begins with "lacks " names something that the image lacks, one with "no-installer " says why packages
+cannot be installed into it. IPython and its dependencies are pure Python and are shipped as ipython.zip; a module
+that the image has itself is used instead.
 """
 
 import compileall
@@ -49,7 +51,8 @@ def check():
 
 
 def compile_all(folder):
-    # As prepare.sh has it: Python trusts the result without looking at the source. Left out is what the kernel never loads.
+    # As in prepare.sh: Python uses the result without checking the source. Modules that the kernel never loads are
+    # left out.
     rare = re.compile(r"/prompt_toolkit/|/wcwidth/|/IPython/(terminal|testing|sphinxext|external|extensions)/"
                       r"|/pygments/(styles|formatters|lexers/(?!__init__|_mapping|python))")
     compileall.compile_dir(folder, quiet=2, rx=rare, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
@@ -63,7 +66,7 @@ def prepare():
             os.chmod(os.path.join(folder, file), 0o644)
     compile_all(BUNDLED)
     compile_all(KERNEL)
-    # Every Python of a session finds what create_session installed.
+    # Every Python of a session finds the packages that create_session installed.
     target = site.getsitepackages()[0]
     os.makedirs(target, exist_ok=True)
     shutil.copy(f"{KERNEL}/husk_deps.py", target)

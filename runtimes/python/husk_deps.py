@@ -7,7 +7,7 @@ SITE = f"/opt/husk/deps/lib/python{sys.version_info.major}.{sys.version_info.min
 
 
 def add():
-    # While versions are read, after an install, no package's code may run.
+    # No package code may run while versions are read after an install.
     if "HUSK_INSTALLED" in os.environ or SITE in sys.path or not os.path.isdir(SITE):
         return
     import site

@@ -1,7 +1,7 @@
-"""Tells which versions are in /opt/husk/deps: run by PID 1 after an install, when none of its processes is left.
+"""Lists the versions in /opt/husk/deps: run by PID 1 after an install, when none of its processes is left.
 
-fd 198 holds {"name": "version", …} as it was asked for; {"name": "version", …} as it is found goes to fd 199. No code of a package runs
-here: HUSK_INSTALLED keeps husk_deps.py from adding the packages to the path, and metadata is text.
+fd 198 holds the requested {"name": "version", …}; the installed {"name": "version", …} goes to fd 199. No package
+code runs here: HUSK_INSTALLED keeps husk_deps.py from adding the packages to the path, and metadata is text.
 """
 
 import json

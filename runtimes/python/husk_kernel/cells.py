@@ -1,4 +1,4 @@
-"""Cells with all that IPython offers; loaded after the kernel has said hello (main.py)."""
+"""Cells with all features of IPython; loaded after the kernel has said hello (main.py)."""
 
 import os
 import time
@@ -20,7 +20,7 @@ from .widgets import Widgets
 
 LATE_DISPLAYS_MAX = 20
 DISPLAY_ID_MAX = 256
-DRAWING_SECONDS = 2.5  # for the figures of an interrupted cell: half of what PID 1 gives it to end
+DRAWING_SECONDS = 2.5  # for the figures of an interrupted cell: half of the time that PID 1 gives it to end
 
 
 class Cells:
@@ -29,7 +29,7 @@ class Cells:
         self._link = link
         self._streams = streams
         self._events = Events()
-        self._late = []  # what threads and tasks displayed between two cells
+        self._late = []  # displays of threads and tasks between two cells
         self._widgets = Widgets(self.display)
         self._figures = Figures(self._publish)
         self._charts = Charts(self.display)
@@ -57,7 +57,7 @@ class Cells:
         self._shell.warm_up()
 
     def take_over(self, cells):
-        """Enter cells that have run and were answered without IPython."""
+        """Record cells that have run and were answered without IPython."""
         for ran in cells:
             self._shell.start_cell()
             self._shell.take_over(ran)
@@ -68,7 +68,7 @@ class Cells:
 
     @property
     def hidden(self):
-        """Names of the user's module that are not the user's."""
+        """Names of the user's module that the user did not define."""
         return self._shell.user_ns_hidden
 
     def wait(self, fd):
@@ -83,7 +83,7 @@ class Cells:
         return Queries(self._shell).answer(message)
 
     def execute(self, message, ran=None):
-        """Run a cell and answer; `ran`: it has run without IPython, and its end is all that is left."""
+        """Run a cell and answer; `ran`: it has already run without IPython, and only its end is left."""
         self._events.ready()
         code, env = message["code"], message.get("env")
         if env or message.get("interactive"):
@@ -112,7 +112,7 @@ class Cells:
             interrupts.running = False
             self._leave_if_forked(error)
             outcome = None, errors.report(error)
-        interrupts.install()  # whatever the cell did to the signal ends with it
+        interrupts.install()  # changes to the signal handling end with the cell
         self._shell.finish_cell()
         return outcome
 
@@ -151,7 +151,7 @@ class Cells:
             return None, error
 
     def _show_figures(self, interrupted):
-        if interrupted:  # the signal comes again and again until the cell ends
+        if interrupted:  # the signal is repeated until the cell ends
             interrupts.deaf_until = time.monotonic() + DRAWING_SECONDS
         try:
             self._figures.finish_cell()
@@ -164,7 +164,7 @@ class Cells:
         return None
 
     def display(self, data, display_id=None, update=False):
-        """What display() and figures come to; from any thread, at any time, in any process."""
+        """Receives display() and figures; from any thread, at any time, in any process."""
         if self._link.forked:
             print(data.get("text/plain", ""))
             return
@@ -183,7 +183,7 @@ class Cells:
                 self._late.append((bundle, fields))
 
     def _publish(self, data):
-        """To whoever takes what is displayed now: the link, or a %%capture."""
+        """Sends to the current receiver of displays: the link, or a %%capture."""
         self._shell.display_pub.publish(data)
 
     def _capture(self, line, cell):
@@ -198,7 +198,7 @@ class Cells:
             self._shell.user_ns[args.output] = captured
 
     def clear(self, wait):
-        """clear_output(): what there is goes, at once or when something follows."""
+        """clear_output(): removes the output so far, at once or with the next output."""
         if self._link.forked:
             return
         self._streams.flush()
@@ -216,7 +216,7 @@ class Cells:
         _shortened(bundle, lambda bundle: self._link.event("display", data=bundle, **fields))
 
     def _leave_if_forked(self, error):
-        """The end of the cell in a child that the cell forked: it ends here and answers nobody."""
+        """The end of the cell in a child that the cell forked: the child exits here and answers nothing."""
         if not self._link.forked:
             return
         if error is not None and not isinstance(error, SystemExit):

@@ -1,8 +1,9 @@
 """The values of a chart as data, in the form of E2B's code interpreter: `application/vnd.husk.chart+json`.
 
-A chart is {"type": "line" | "scatter" | "bar" | "pie" | "box_and_whisker" | "superchart" | "unknown", "title", "elements": [...]} and, but
-for pies, labels and units of its axes. Each figure has at most POINTS_MAX points: longer series are thinned out evenly, and `total`
-says how many there were. Matplotlib is not imported here: its objects are known by the names of their classes.
+A chart is {"type": "line" | "scatter" | "bar" | "pie" | "box_and_whisker" | "superchart" | "unknown", "title",
+"elements": [...]} and, except for pies, labels and units of its axes. Each figure has at most POINTS_MAX points:
+longer series are thinned out evenly, and `total` has the original number. Matplotlib is not imported here: its
+objects are recognized by the names of their classes.
 """
 
 import re
@@ -80,7 +81,7 @@ def _pairs(xs, ys):
 
 
 def _plain(values):
-    """Dates as text in ISO's form, other things as they are."""
+    """Dates as ISO text, other values unchanged."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "M":
         return values.astype("datetime64[s]").astype(str).tolist()
@@ -97,7 +98,7 @@ def plain_value(value):
 
 
 def thinned(items, limit):
-    """At most `limit` of the items: the first, the last and what is evenly between them."""
+    """At most `limit` of the items: the first, the last and evenly spaced ones between them."""
     if len(items) <= limit:
         return items
     step = (len(items) - 1) / max(limit - 1, 1)
@@ -111,7 +112,7 @@ def _points(kind, artist, pairs, limit):
 
 
 def _is_rule(line):
-    """axhline() and the like."""
+    """axhline() and similar."""
     xs, ys = line.get_xdata(), line.get_ydata()
     return len(xs) == 2 and len(ys) == 2 and (xs[0] == xs[1] or ys[0] == ys[1])
 
@@ -130,7 +131,7 @@ def _scale(name, axis):
 
 
 class _Names:
-    """The label of the tick at a place, else the place itself."""
+    """The label of the tick at a position, else the position itself."""
 
     def __init__(self, axis):
         self._ticks = [(place, text(label.get_text())) for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)]
@@ -157,7 +158,7 @@ def _slice(wedge):
 
 
 def _boxes(axes):
-    """Whether they stand, and what they show; None if there are none, or something else as well."""
+    """Whether they are vertical, and their values; None if there are none, or if there is something else as well."""
     if axes.collections or axes.images or not axes.lines or {type(one).__name__ for one in axes.patches} - {"PathPatch"}:
         return None
     lines = [(_plain(line.get_xdata()), _plain(line.get_ydata())) for line in axes.lines]
@@ -199,14 +200,14 @@ def _box(xs, ys, lines, names):
     return found if None not in found.values() else None
 
 
-# Plotly: a figure as it goes to the browser, without numbers in base64
+# Plotly: a figure as sent to the browser, without numbers in base64
 
 
 _PLOTLY = {"bar": "bar", "pie": "pie", "box": "box_and_whisker"}
 
 
 def plotly_chart(figure):
-    """None for traces that are of other kinds, or of several."""
+    """None for traces of other kinds, or of several kinds."""
     layout, traces = figure.get("layout", {}), figure.get("data", [])[:SERIES_MAX]
     kinds = {_plotly_kind(trace) for trace in traces}
     if len(kinds) != 1 or None in kinds:

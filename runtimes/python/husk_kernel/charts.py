@@ -1,7 +1,9 @@
-"""Libraries whose charts are web pages: every chart comes as one html document that loads its library's script from the web.
+"""Libraries whose charts are web pages: every chart is sent as one html document that loads its library's script from
+the web.
 
-Altair does so by itself. Plotly and Bokeh would ask for a notebook that has loaded the script before, or for a browser. Where the
-session has what it takes to draw them (kaleido, vl-convert) charts of Plotly and Altair come as pictures too; their text is a summary.
+Altair does so by itself. Plotly and Bokeh would expect a notebook that has loaded the script before, or a browser.
+If the session can draw them (kaleido, vl-convert), charts of Plotly and Altair are also sent as pictures; their
+text is a summary.
 """
 
 import importlib.util
@@ -27,19 +29,19 @@ class Charts:
         from bokeh.embed import file_html
         from bokeh.resources import CDN
 
-        return file_html(chart, CDN, title="Bokeh", _always_new=True)  # also of one that was shown before
+        return file_html(chart, CDN, title="Bokeh", _always_new=True)  # also of a chart that was shown before
 
     def _adapt_bokeh(self, module):
         hook = module.notebook.install_notebook_hook
         hook("jupyter", _load_nothing, self._show_bokeh, _refuse_server, overwrite=True)
-        module.state.curstate().output_notebook("jupyter")  # show() displays without being told where
+        module.state.curstate().output_notebook("jupyter")  # show() displays without an output setting
 
     def _show_bokeh(self, chart, _state, _handle):
         self._display({"text/html": self.format_bokeh(chart), "text/plain": repr(chart)})
 
 
 def complete(value, data):
-    """Adds to the bundle of a value what describes it."""
+    """Adds a description of a value to its bundle."""
     described = describe.part(value)
     if described is None:
         return
@@ -53,10 +55,10 @@ def complete(value, data):
 
 
 def add_values(data, extract, figure):
-    """The values that a figure shows, where they can be told."""
+    """The values that a figure shows, if they can be determined."""
     try:
         chart = extract(figure) if figure is not None else None
-    except Exception:  # a figure of an unusual kind; it is shown all the same
+    except Exception:  # a figure of an unusual kind; it is shown anyway
         chart = None
     if chart:
         data[chart_data.CHART] = chart
@@ -78,7 +80,7 @@ def complete_plotly(data):
 
 
 def _add_picture(data, drawer, draw):
-    """If the session can: there may be no browser for kaleido, or no font."""
+    """If possible: there may be no browser for kaleido, or no font."""
     if "image/png" in data or importlib.util.find_spec(drawer) is None:
         return
     try:
@@ -102,7 +104,7 @@ def _draw_plotly(figure):
 def _adapt_plotly(module):
     # The figure as its own MIME type and as a page. Plotly's default puts 4 MB of script before the first one.
     module.renderers.default = "plotly_mimetype+colab"
-    # It insists on nbformat and only looks at its version.
+    # Plotly requires nbformat and only checks its version.
     module.nbformat = module.nbformat or SimpleNamespace(__version__="5.0.0")
 
 

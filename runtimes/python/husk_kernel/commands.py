@@ -1,7 +1,7 @@
 """Shell commands of a cell: `!cmd`, `names = !cmd`, %%bash and the like, os.system.
 
-Children write straight to file descriptors 1 and 2: live, in order, without a pty or a thread between. An interrupt
-reaches them as members of the kernel's process group.
+Children write directly to file descriptors 1 and 2: live, in order, without a pty or a thread between. An
+interrupt reaches them because they are in the kernel's process group.
 """
 
 import functools
@@ -18,11 +18,11 @@ from .imports import forget_folders
 from .interrupts import interrupts
 
 BASH = "/bin/bash" if os.path.exists("/bin/bash") else None
-GRACE_SECONDS = 0.5  # well within the time PID 1 gives the kernel
+GRACE_SECONDS = 0.5  # well within the time that PID 1 gives the kernel
 
 
 def run(command, **options):
-    """Wait for a command; an interrupt ends it, gently first. Returns the process and what it wrote to pipes."""
+    """Wait for a command; an interrupt ends it, gently first. Returns the process and its output to pipes."""
     with interrupts:
         child = subprocess.Popen(command, **options)
     try:
@@ -99,7 +99,7 @@ class Scripts(ScriptMagics):
 
 
 def _as_file(text):
-    """The script as the child's stdin; a file in memory, since a pipe would fill up."""
+    """The script as the child's stdin: a file in memory, since a pipe would fill up."""
     fd = os.memfd_create("cell")
     with open(fd, "wb", closefd=False) as file:
         file.write(text.encode("utf-8", "replace") + b"\n")

@@ -1,7 +1,7 @@
-"""What a figure or a table holds, in a few words: parts of a MIME bundle for readers who cannot see it.
+"""A description of a figure or table in a few words: parts of a MIME bundle for readers who cannot see it.
 
-`application/vnd.husk.figure+json` and `application/vnd.husk.frame+json` are bounded, whatever they describe. Nothing of the
-libraries is imported here: a session without such objects does not load them.
+`application/vnd.husk.figure+json` and `application/vnd.husk.frame+json` are always bounded. The libraries are not
+imported here: a session without such objects does not load them.
 """
 
 FIGURE = "application/vnd.husk.figure+json"
@@ -19,13 +19,13 @@ def text(value):
 
 
 def bounded(items, limit):
-    """So many of a list's items, and the number of those left out."""
+    """The first items of a list, and the number of those left out."""
     items = list(items)
     return items[:limit] + ([{"more": len(items) - limit}] if len(items) > limit else [])
 
 
 def filled(**fields):
-    """The fields that say something."""
+    """The fields that have a value."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
@@ -130,7 +130,7 @@ def _points(collection):
     return len(offsets) if len(offsets) > 1 else len(collection.get_paths()) or None
 
 
-# Plotly: a figure as it goes to the browser
+# Plotly: a figure as sent to the browser
 
 
 def plotly_figure(figure):
@@ -201,7 +201,7 @@ def _vega_rows(data, rows):
 
 
 def summary(about):
-    """A figure that was described, for people: what it is, its axes, its series."""
+    """A described figure, for people: its kind, axes and series."""
     name = {"plotly": "Plotly figure", "altair": "Altair chart"}.get(about["kind"], about["kind"])
     lines = [f"{name}: {about['title']}" if about.get("title") else name]
     axes = [f"{axis['axis']}: {axis['label']}" for axis in about.get("axes", []) if axis.get("label")]
@@ -239,13 +239,13 @@ _DESCRIBED = {
 
 
 def part(value):
-    """The type and the content of the part that describes a value; None if there is nothing to say."""
+    """The type and the content of the part that describes a value; None if there is no description."""
     for kind in type(value).__mro__[:-1]:
         described = _DESCRIBED.get((kind.__module__.partition(".")[0], kind.__name__))
         if described:
             mime, describe = described
             try:
                 return mime, describe(value)
-            except Exception:  # a library that has changed its ways; the value itself is shown all the same
+            except Exception:  # a library that has changed; the value itself is shown anyway
                 return None
     return None

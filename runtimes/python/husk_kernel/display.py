@@ -1,4 +1,4 @@
-"""MIME bundles: from what Python objects offer to what the link carries (docs/protocol.md, section 2)."""
+"""MIME bundles: from the forms of Python objects to the link's format (docs/protocol.md, section 2)."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from .link import Base64
 from .text import valid_text
 
 TEXT_MAX = 1 << 20  # characters of text/plain
-SPOKEN_MAX = 10_000  # characters of another form that stands in for it
+SPOKEN_MAX = 10_000  # characters of another form that replaces it
 PAGE_MAX = 2000  # of the text of html
 JSON_DEPTH_MAX = 200
 INT_MAX = (1 << 63) - 1  # larger integers are not JSON to every reader
@@ -69,7 +69,7 @@ def _plain(text):
 
 
 def _spoken(bundle):
-    """For an object whose text/plain is missing or only names its type: another form that people read."""
+    """For an object whose text/plain is missing or only names its type: another form that people can read."""
     for mime, told in _SPOKEN:
         form = told(bundle[mime]) if mime in bundle else ""
         if form:
@@ -86,7 +86,7 @@ _SPOKEN = (("text/markdown", _same), ("text/latex", _same), ("application/json",
 
 
 def clean(data):
-    """A bundle that the link may carry, except perhaps for its length."""
+    """A bundle that the link accepts, except perhaps for its length."""
     if len(data) == 1 and type(text := data.get("text/plain")) is str:  # most values
         if len(text) > TEXT_MAX or not text.isascii() or "\0" in text:
             text = _plain(valid_text(text))
@@ -114,7 +114,7 @@ def clean(data):
 
 
 def drop_largest(bundle):
-    """Makes a bundle that was too long for one message shorter, and says so in it."""
+    """Shortens a bundle that was too long for one message, and says so in it."""
     sizes = {mime: len(value) if type(value) is Base64 else len(json.dumps(value))
              for mime, value in bundle.items() if mime != "text/plain"}
     largest = max(sizes, key=sizes.get)

@@ -1,8 +1,9 @@
-"""Cells that run before IPython is loaded, which takes longer than all else at the start of a kernel.
+"""Cells that run before IPython is loaded, which takes longer than everything else at the start of a kernel.
 
-Such a cell consists of plain statements over builtins and the session's own variables. It imports nothing, so whatever IPython
-changes in Python cannot be missed: `get_ipython`, `open`, hooks for modules, the import path. Every other cell waits for IPython,
-and so do errors and values whose text is not simply their repr(). Shell.take_over() then enters these cells in IPython's books.
+Such a cell consists of plain statements over builtins and the session's own variables. It imports nothing, so it
+cannot miss anything that IPython changes in Python: `get_ipython`, `open`, hooks for modules, the import path.
+Every other cell waits for IPython, and so do errors and values whose text is not simply their repr().
+Shell.take_over() then records these cells in IPython's history.
 """
 
 import _ast as ast  # without the classes of ast.py, which take a while to load
@@ -15,11 +16,11 @@ from types import ModuleType
 
 from .interrupts import interrupts
 
-SOURCE_MAX = 4000  # characters; longer ones take longer to check than IPython takes to load
+SOURCE_MAX = 4000  # characters; checking a longer cell takes longer than loading IPython
 PRINTED_BY_REPR = {int, float, bool, str, bytes}
 TEXT_MAX = 10_000
 
-# Anything that IPython's transformers might change, a superset of it: what is left means to them what it means to Python.
+# A superset of the text that IPython's transformers might change: other text means the same to them as to Python.
 SPECIAL = re.compile(
     r"""\A\s                                          # empty lines and indentation that are taken off
       | ^[ \t]*(?:[%!?,;/>]|\.\.\.|In[ ]\[|\[(?:nav|ins)\])   # magics, commands, help, prompts
@@ -60,7 +61,7 @@ class Ran:
 
     @property
     def bundle(self):
-        """What the cell answers, {} for nothing; None if it takes IPython to tell."""
+        """The answer of the cell, {} for nothing; None if it takes IPython to know."""
         if self.error is not None:
             return None
         if self.value is None:
@@ -77,7 +78,7 @@ class Early:
         self.module = ModuleType("__main__", "Automatically created module for IPython interactive environment")
         self.names = vars(self.module)
         self.names["__builtin__"] = self.names["__builtins__"] = builtins
-        self.cells = []  # those that have run to their end
+        self.cells = []  # cells that have run to their end
 
     def run(self, cell):
         """Run a cell and return a Ran; None: nothing was done, it needs IPython. The caller holds interrupts back."""
@@ -86,7 +87,7 @@ class Early:
         if codes is None:
             return None
         ran = Ran(cell, source)
-        self.names.pop("__warningregistry__", None)  # warnings are shown anew in each cell
+        self.names.pop("__warningregistry__", None)  # warnings are shown again in each cell
 
         def keep(value):
             ran.value = value
@@ -103,12 +104,12 @@ class Early:
         except BaseException as error:
             interrupts.held = held
             ran.error = error
-        gc.disable()  # as long as modules are being loaded
+        gc.disable()  # while modules are being loaded
         sys.displayhook = hook
         return ran
 
     def _compile(self, source, name):
-        """The code of each statement; None if the cell is not one of those that are known to need no IPython."""
+        """The code of each statement; None if the cell may need IPython."""
         if len(source) > SOURCE_MAX or not source.isascii() or ";" in source or SPECIAL.search(source):
             return None
         with warnings.catch_warnings():

@@ -1,4 +1,6 @@
-"""Environment variables for one call: set before its cell, and afterwards what they were, but for those that the cell changed itself."""
+"""Environment variables for one run: set before its cell, and restored afterwards, except for those that the cell
+changed itself.
+"""
 
 import os
 import time
@@ -22,7 +24,7 @@ class Environment:
     def __exit__(self, *_exc):
         for name, value in self._set.items():
             if os.environ.get(name) != value:
-                continue  # the cell has its own idea
+                continue  # the cell has changed it
             if self._before[name] is None:
                 del os.environ[name]
             else:

@@ -1,7 +1,8 @@
 """Exceptions as text: a standard Python traceback that starts at the user's code and has a bounded length.
 
-What ends a cell is told without most of the frames inside libraries: the user's own lines, the line that entered the library and
-the one that raised. All of them are in sys.last_exc, for %tb and traceback.print_last().
+The error that ends a cell is shown without most of the frames inside libraries: the user's own lines, the line
+that entered the library and the one that raised. All of them are in sys.last_exc, for %tb and
+traceback.print_last().
 """
 
 import linecache
@@ -18,18 +19,18 @@ MESSAGE_MAX = 16 << 10
 NAME_MAX = 200
 FRAMES_MAX = 3000  # more (a raised recursion limit) would take seconds to look up
 
-# Between two kept frames so many must be left out to be worth a line that says so.
+# Minimum number of frames to leave out between two kept ones, since a line says so.
 FOLD_MIN = 2
-# A cause is left out if its message, of at least so many characters, is a part of the next one's.
+# A cause is left out if its message has at least this many characters and is a part of the next one's.
 REPEATED_MIN = 20
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "/opt/husk/", "<frozen ", "<__array_function__", "<decorator-gen")
 _PACKAGES = ("/site-packages/", "/dist-packages/")
-_CYTHON = (".pyx", ".pxi", ".pxd")  # whose folders are those of the machine that compiled it
+_CYTHON = (".pyx", ".pxi", ".pxd")  # its folders are those of the machine that compiled it
 _KERNEL_FOLDERS = tuple(os.path.dirname(path) + os.sep for path in (__file__, IPython.__file__))
 
 
 def shorten(text, limit, what="characters"):
-    """The head and the tail of a text that is too long: the end of an error says most."""
+    """The head and the tail of a text that is too long: the end of an error is most useful."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 4], text[-(limit - limit // 4):]
@@ -56,7 +57,7 @@ def _users_frames(tb):
 
 
 def _strip(error):
-    """Strips the tracebacks of an exception and of all that hang on it."""
+    """Strips the tracebacks of an exception and of all attached ones."""
     seen, todo = set(), [error]
     while todo:
         error = todo.pop()
@@ -75,7 +76,7 @@ def _is_library(frame):
 
 
 class _Gap(traceback.FrameSummary):
-    """Stands for frames that are left out."""
+    """Replaces frames that are left out."""
 
     def __init__(self, count, hint):
         super().__init__("", None, f"{count}")
@@ -88,12 +89,12 @@ class _Folded(traceback.StackSummary):
 
 
 def _unmarked(frame):
-    """Without the marks under a part of the line: these are for the user's own lines."""
+    """Without the marks under a part of the line, which are for the user's own lines."""
     return traceback.FrameSummary(frame.filename, frame.lineno, frame.name, lookup_line=False)
 
 
 def _fold_run(run, first, last, hint):
-    """Of library frames that follow each other: the first if the user's code called it, the last if that one raised."""
+    """Of consecutive library frames: the first if the user's code called it, the last if it raised."""
     hidden = len(run) - first - last
     frames = [_unmarked(frame) for frame in run]
     if hidden >= FOLD_MIN:
@@ -119,7 +120,7 @@ def _cause(link):
 
 
 def _is_repeated(cause, link):
-    """Raised inside libraries, and said again by what followed it."""
+    """Raised inside libraries, and repeated by the next exception."""
     if cause is None or cause.exceptions or not all(map(_is_library, cause.stack)):
         return False
     said, again = str(cause), str(link)
@@ -138,8 +139,9 @@ def _skip_repeated(link):
 
 
 def _fold_all(told):
-    """Folds an exception and all that hang on it. Of those in the middle of a chain that no line of the user's took part in, the
-    message says enough, and nothing is needed of those whose message comes again."""
+    """Folds an exception and all attached ones. In the middle of a chain, exceptions without a line of the user's
+    code are reduced to their message, and left out if the message is repeated later.
+    """
     links, seen = [told], set()
     while links:
         link = links.pop()
@@ -155,7 +157,7 @@ def _fold_all(told):
 
 
 def _give_line(error):
-    """Python's compiler, which works on a tree here, does not know the line that it complains of."""
+    """Python's compiler works on a tree here and does not know the text of the line."""
     if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
         error.text = linecache.getline(error.filename, error.lineno) or None
 
@@ -173,7 +175,7 @@ def _format(error, full):
 
 def plain_traceback(error, full=False):
     """The traceback as Python prints it; always a string, whatever the exception's own methods do."""
-    if isinstance(error, UsageError):  # a mistake in the use of a magic: the sentence says it all
+    if isinstance(error, UsageError):  # a mistake in the use of a magic: the sentence is enough
         return f"UsageError: {error}"
     try:
         text = _format(error, full)
@@ -218,7 +220,7 @@ def last():
 
 
 def exit_status(error):
-    """What a process whose code ended like this exits with."""
+    """The exit status of a process whose code ended like this."""
     if error is None:
         return 0
     if not isinstance(error, SystemExit):

@@ -1,6 +1,6 @@
-"""The event loop of the session: cells with top-level await run in it, and their tasks go on between cells.
+"""The event loop of the session: cells with top-level await run in it, and their tasks continue between cells.
 
-asyncio takes as long to load as a tenth of the kernel, so nothing here happens before somebody has imported it.
+Loading asyncio takes a tenth of the kernel's start, so nothing here happens before a cell has imported it.
 """
 
 import functools
@@ -42,11 +42,11 @@ class Events:
         self.ready()
 
     def _adapt_django(self, module):
-        # It takes a loop for a reason to refuse its database, though nothing is wrong with that in a cell without await.
+        # It refuses its database if there is a loop, although that works in a cell without await.
         module.get_running_loop = self._strictly_running_loop
 
     def _forget(self):
-        self._loop = None  # in a forked child nobody runs it
+        self._loop = None  # nothing runs it in a forked child
 
     def _running_loop(self):
         """asyncio.get_running_loop() that also knows the session's loop while a cell without await runs, as in a notebook:
@@ -60,7 +60,9 @@ class Events:
         return loop
 
     def ready(self):
-        """Before each cell: asyncio.get_event_loop() finds a loop that works, though a cell may have closed it."""
+        """Before each cell: makes sure that asyncio.get_event_loop() finds a working loop, since a cell may have
+        closed it.
+        """
         self._hits = 0
         if self._asyncio is None:
             return
@@ -124,12 +126,12 @@ class Events:
             self._cell = None
 
     def _give_up(self, task):
-        # Kept for ever: to clear it away would run code of that cell, and of IPython, in the middle of another cell.
+        # Kept forever: to clean it up would run code of that cell, and of IPython, in the middle of another cell.
         self._given_up.append(task)
         self._loop = None
 
     def _interrupt(self, frame):
-        """Called by the signal handler: asyncio itself is not torn out of its books, the cell's task is cancelled."""
+        """Called by the signal handler: cancels the cell's task instead of raising inside asyncio."""
         if self._cell is None or not frame.f_code.co_filename.startswith(self._own_files):
             return False
         if self._asyncio._get_running_loop() is not self._loop:
@@ -164,7 +166,7 @@ class Events:
 
 
 def _nestable(asyncio):
-    """asyncio.run() that also works where a loop runs already: it blocks that one, as any function would."""
+    """asyncio.run() that also works while a loop runs: it blocks that loop, as any function would."""
     run = asyncio.run
 
     @functools.wraps(run)

@@ -1,7 +1,7 @@
-"""Matplotlib: figures become pictures at plt.show() and at the end of the cell, without being asked.
+"""Matplotlib: figures become pictures at plt.show() and at the end of the cell, automatically.
 
-The backend is plain Agg (MPLBACKEND in runtime.json, so child processes draw too); only plt.show is ours, because no
-other backend can show anything here. Nothing of matplotlib is imported before the user does it.
+The backend is plain Agg (MPLBACKEND in runtime.json, so child processes draw too). Only plt.show is replaced,
+because no other backend can show anything here. Matplotlib is not imported before the user does it.
 """
 
 import glob
@@ -33,7 +33,7 @@ class Figures:
 
     def _take_over_show(self, pyplot):
         def show(*_args, **_kwargs):
-            """Show all open figures here and now, and close them."""
+            """Show all open figures now, and close them."""
             self.show_open()
 
         pyplot.show = show
@@ -72,7 +72,9 @@ class Figures:
         self._publish(data)
 
     def _draw(self, figure):
-        """What drawing warns of (a letter that no font has) is said once a cell, and not as if a line of ours were to blame."""
+        """Warnings of drawing (a glyph that no font has) are shown once per cell, and without naming a line of the
+        kernel.
+        """
         self._drew = True
         with warnings.catch_warnings(record=True) as caught:
             data = png(figure)
@@ -84,14 +86,14 @@ class Figures:
         return data
 
     def drop(self):
-        """Close what is open without showing it."""
+        """Close open figures without showing them."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.close("all")
 
     @staticmethod
     def can_be():
-        """Somebody has loaded what makes them."""
+        """True if the library that creates them is loaded."""
         return "matplotlib.pyplot" in sys.modules
 
     def finish_cell(self):
@@ -119,7 +121,7 @@ def png(figure):
 
 
 def _tight_frame(figure):
-    """What bbox_inches="tight" would take; the whole figure where that is absurd (a text far outside the axes)."""
+    """The area of bbox_inches="tight"; the whole figure if that is absurd (a text far outside the axes)."""
     figure.draw_without_rendering()
     whole = tuple(figure.get_size_inches())
     frame = figure.get_tightbbox().padded(PADDING)

@@ -1,4 +1,4 @@
-"""Pictures within the limits of those who look at them: scaled down or re-encoded where they are too large."""
+"""Pictures within the limits of their readers: scaled down or re-encoded if they are too large."""
 
 import base64
 import io
@@ -16,19 +16,19 @@ def png_size(data):
 
 
 def fit(mime, encoded):
-    """A PNG or JPEG in base64 that fits, with its type; what cannot be decoded stays as it is."""
+    """A PNG or JPEG in base64 that fits, with its type; data that cannot be decoded is unchanged."""
     try:
         if len(encoded) <= _ENCODED_MAX and mime == "image/png" and max(png_size(base64.b64decode(encoded[:32]))) <= PIXELS_MAX:
             return mime, encoded
         data = base64.b64decode(encoded, validate=True)
         kind, smaller = _shrink(data, mime)
-    except Exception:  # no Pillow, or no picture
+    except Exception:  # no Pillow, or not a picture
         return mime, encoded
     return (mime, encoded) if smaller is data else (kind, base64.b64encode(smaller))
 
 
 def _shrink(data, mime):
-    from PIL import Image  # takes a tenth of a second, so only for those who make pictures
+    from PIL import Image  # takes a tenth of a second, so only when there are pictures
 
     picture = Image.open(io.BytesIO(data))
     if len(data) <= BYTES_MAX and max(picture.size) <= PIXELS_MAX:
@@ -36,7 +36,7 @@ def _shrink(data, mime):
     side = PIXELS_MAX
     for attempt in range(_TRIES):
         picture.thumbnail((side, side))
-        # Lossless while that is enough; a photograph, however small, is too much for PNG.
+        # Lossless if it is small enough; a photograph, however small, is too large for PNG.
         kind = mime if attempt == 0 else "image/jpeg"
         smaller = _encode(picture, kind)
         if len(smaller) <= BYTES_MAX:

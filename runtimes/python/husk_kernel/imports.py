@@ -1,4 +1,4 @@
-"""What the kernel does about other people's modules: not load them too early, adapt them when they are loaded."""
+"""Handling of foreign modules: delays their loading, and adapts them once they are loaded."""
 
 import importlib
 import os
@@ -10,7 +10,9 @@ from types import ModuleType
 
 
 class _OwnModules(threading.local):
-    """`with own_modules`: what this thread imports is the image's, whatever the session has put on the path or into its folders."""
+    """`with own_modules`: imports of this thread come from the image, whatever the session has put on the path or
+    into its folders.
+    """
 
     _path = tuple(sys.path)  # as kernel.py leaves it
     _depth = 0
@@ -40,8 +42,8 @@ def _own(name, attribute):
 class Deferred:
     """IPython loads these while it starts, though a kernel without a terminal needs them late or never.
 
-    For as long as IPython is being imported, functions that load the real module at their first call stand in for
-    them. Afterwards the stand-ins are gone and `import jedi` or `import prompt_toolkit` find the real thing.
+    While IPython is being imported, they are replaced by functions that load the real module at their first call.
+    Afterwards the replacements are removed, and `import jedi` or `import prompt_toolkit` find the real modules.
     """
 
     FUNCTIONS = (
@@ -49,15 +51,15 @@ class Deferred:
         ("logging.config", ["dictConfig"]),
         ("urllib.parse", ["urlencode"]),
         ("urllib.request", ["Request", "urlopen"]),
-        ("pygments", ["highlight"]),  # colours, which nobody sees here
+        ("pygments", ["highlight"]),  # colours, which are not shown here
         ("pygments.formatters", ["HtmlFormatter"]),
         ("pygments.formatters.terminal256", ["Terminal256Formatter"]),
         ("pygments.lexers", ["PythonLexer"]),
         ("pygments.styles", ["get_style_by_name"]),
     )
-    ABSENT = ("jedi", "readline")  # IPython copes without completion, and there is no terminal
-    # Only used as name.something, when there is something to do: asyncio alone loads ssl and forty more.
-    # shutil only looks whether bz2 and lzma are there.
+    ABSENT = ("jedi", "readline")  # IPython works without completion, and there is no terminal
+    # Only used as name.something, when there is something to do: asyncio alone loads ssl and forty more. shutil only
+    # checks whether bz2 and lzma exist.
     LAZY = ("stack_data", "asyncio", "asyncio.exceptions", "bz2", "cProfile", "hashlib", "html", "lzma", "mimetypes", "pstats",
             "pydoc", "sqlite3")
 
@@ -104,9 +106,11 @@ class _LazyModule(ModuleType):
 
 
 class ImportHooks(dict):
-    """Module name -> function to call with the module, once, right after its first import. First to hear of each import."""
+    """Module name -> function to call with the module, once, right after its first import. The first finder of each
+    import.
+    """
 
-    stale = False  # what is known of the folders on the path may be old
+    stale = False  # cached listings of the folders on the path may be old
 
     def install(self):
         for name in [name for name in self if name in sys.modules]:
@@ -140,16 +144,18 @@ class ImportHooks(dict):
             if hook is not None:
                 hook(module)
         except Exception:
-            pass  # a module that has changed its ways still works, if less well
+            pass  # a module that has changed still works, if less well
 
 
 def forget_folders():
-    """Modules that a cell or a terminal command has just written or installed are found: the next import looks anew."""
+    """Makes sure that modules just written or installed by a cell or a terminal command are found: the next import
+    reads the folders again.
+    """
     ImportHooks.stale = True
 
 
 def _forget_folders():
-    """importlib.invalidate_caches() does the same after loading 15 ms worth of importlib.metadata."""
+    """importlib.invalidate_caches() does the same, but loads importlib.metadata, which takes 15 ms."""
     ImportHooks.stale = False
     for path, finder in list(sys.path_importer_cache.items()):
         if finder is None:
@@ -164,17 +170,20 @@ LATE = "HUSK_LATE_"
 
 
 def late_environment():
-    """Variables that the interpreter must not start with get their names back: PID 1 has put a word before them."""
+    """Restores the names of variables that must not be set when the interpreter starts: PID 1 has put a prefix before
+    them.
+    """
     for name in [name for name in os.environ if name.startswith(LATE)]:
         os.environ[name.removeprefix(LATE)] = os.environ.pop(name)
     sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX") or sys.pycache_prefix
 
 
 class UserSite:
-    """The user's site-packages, which Python was started without: `path` is what cells import from. As a finder it comes last.
+    """The user's site-packages, which Python was started without: `path` is the import path of cells. This is the
+    last finder.
 
-    Lines of .pth files that name folders count from the start. Those that are code (editable installs) run when a cell
-    imports a module that is not found without them, never by themselves: a new interpreter has run nothing of the session's.
+    Lines of .pth files that name folders apply from the start. Lines that are code (editable installs) run only
+    when a cell imports a module that is not found without them: a new interpreter has run no code of the session.
     """
 
     def __init__(self, path):
@@ -186,7 +195,7 @@ class UserSite:
         self._folder = None
         given = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
         self.path = [*dict.fromkeys([*given, *path])]
-        # A virtual environment hides it, and so does the variable.
+        # A virtual environment disables it, and so does the variable.
         if sys.prefix == sys.base_prefix and not os.environ.get("PYTHONNOUSERSITE"):
             self._folder = site.getusersitepackages()
             site.ENABLE_USER_SITE = True

@@ -1,7 +1,7 @@
-"""The short way through a cell: what IPython's run_cell comes to for plain Python when nobody has registered anything.
+"""The fast path for a cell: the effect of IPython's run_cell for plain Python when no hooks are registered.
 
-IPython tokenizes every cell twice to find magics, and keeps books that only its terminal reads: half a millisecond a cell.
-Whatever is not certain to be the same here takes the long way.
+IPython tokenizes every cell twice to find magics, and keeps records that only its terminal reads: half a
+millisecond per cell. Any cell that might behave differently here takes the slow path.
 """
 
 import re
@@ -13,7 +13,7 @@ from IPython.core.macro import Macro
 from .early import SPECIAL
 
 _FIRST_WORD = re.compile(r"[\w.*]*")
-# Methods that somebody may have replaced on the shell itself.
+# Methods that may have been replaced on the shell itself.
 _METHODS = frozenset({"run_cell", "_run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast",
                       "showsyntaxerror", "should_run_async"})
 _RUN_CELL = InteractiveShell.run_cell
@@ -31,10 +31,10 @@ class Lean:
         for name in ("ast_transformers", "input_transformers_post", "ast_node_interactivity", "autocall"):
             getattr(shell, name)  # has a value from here on
         self._magics = shell.magics_manager.magics
-        self._traits = shell._trait_values  # where traits keep what they would look at before they hand it out
+        self._traits = shell._trait_values  # where traits store values that they would check before returning them
 
     def _is_untouched(self):
-        """Nobody has registered anything that takes part in running a cell."""
+        """True if nothing is registered that takes part in running a cell."""
         shell, traits, callbacks = self._shell, self._traits, self._callbacks
         manager, prefilter = traits["input_transformer_manager"], shell.prefilter_manager
         return (
@@ -52,21 +52,23 @@ class Lean:
         )
 
     def _is_awaited(self):
-        """Somebody wants to hear of the end of a cell."""
+        """True if a callback for the end of a cell is registered."""
         return self._callbacks["post_run_cell"] or self._callbacks["post_execute"]
 
     def _is_plain(self, cell):
-        """Python to Python and to IPython alike."""
+        """True if the text is the same to Python and to IPython."""
         if not cell or SPECIAL.search(cell):
             return False
         if cell.find("\n") not in (-1, len(cell) - 1):
             return True
-        # One line: `ls -l` and `exit` are good Python and mean something else.
+        # One line: `ls -l` and `exit` are valid Python and have another meaning.
         word = _FIRST_WORD.match(cell).group()
         return not (word in self._magics["line"] or word in self._magics["cell"] or isinstance(self._shell.user_ns.get(word), (IPyAutocall, Macro)))
 
     def run(self, cell):
-        """Run a cell and keep its books as run_cell(cell, store_history=True) does; False: nothing was done, it needs the long way."""
+        """Run a cell and record it as run_cell(cell, store_history=True) does; False: nothing was done, it needs the
+        slow path.
+        """
         if not self._is_untouched() or not self._is_plain(cell):
             return False
         for callback in self._before:
@@ -80,7 +82,7 @@ class Lean:
                 shell.run_plain(source, name)
             finally:
                 shell.execution_count = number + 1
-        if self._is_awaited():  # by whom the cell itself has registered
+        if self._is_awaited():  # callbacks that the cell itself has registered
             self._tell(cell)
         return True
 

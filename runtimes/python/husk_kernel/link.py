@@ -1,4 +1,4 @@
-"""The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object a message."""
+"""The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object per message."""
 
 import fcntl
 import json
@@ -11,18 +11,19 @@ from .interrupts import interrupts
 
 MESSAGE_MAX = 12 << 20  # LINK_MESSAGE_MAX in kernels/protocol.h
 CODE_MESSAGE_MAX = 64 << 20  # CODE_BYTES_MAX, every byte escaped
-# Above what a cell closes when it "closes all files" by hand (0 to 9, 0 to 99), below any sane nofile limit.
+# Above the numbers that a cell closes when it "closes all files" by hand (0 to 9, 0 to 99), below any usual nofile
+# limit.
 PRIVATE_FD = 200
 
 READ_SIZE = 1 << 16
-SHORT = 1 << 20  # characters: no escape makes more of them than a message holds
+SHORT = 1 << 20  # characters: with every escape they still fit into a message
 
 _scan_json = json.JSONDecoder().scan_once
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 class Base64(bytes):
-    """A string of a message that is ASCII without anything to escape: a picture goes out as it is."""
+    """A string of a message that is ASCII without anything to escape: a picture is sent unchanged."""
 
 
 def _value(value):
@@ -38,7 +39,7 @@ def _object(fields):
 
 
 def _message(op, call, fields):
-    """A message as bytes, its length before it; `data` is a MIME bundle, whose entries may be Base64."""
+    """A message as bytes, preceded by its length; `data` is a MIME bundle, whose entries may be Base64."""
     parts = [b'{"op":"%b","id":%d' % (op.encode(), call)]
     for name, value in fields.items():
         parts.append(b",%b:%b" % (_value(name), _object(value) if name == "data" else _value(value)))
@@ -50,7 +51,7 @@ def _message(op, call, fields):
 
 
 def _result(call, bundle):
-    """A message as above; that of most cells without looking for what else it could be."""
+    """A message as above; the fast path for that of most cells."""
     text = bundle.get("text/plain")
     if len(bundle) > 1 or type(text) is not str or len(text) > SHORT:
         return _message("result", call, {"data": bundle})
@@ -64,7 +65,7 @@ def _done(call):
 
 
 def private_fd(fd):
-    """A duplicate that cells do not stumble over and child processes do not inherit."""
+    """A duplicate with a number that cells do not hit and child processes do not inherit."""
     try:
         return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, PRIVATE_FD)
     except OSError:  # nofile is lower than that
@@ -72,7 +73,7 @@ def private_fd(fd):
 
 
 def _dial(address):
-    """The descriptor of our end: `fd:N`, which we inherited and nobody else has."""
+    """The descriptor of the kernel's end: `fd:N`, inherited, which no other process has."""
     inherited = int(address.removeprefix("fd:"))
     fd = private_fd(inherited)
     os.close(inherited)
@@ -80,18 +81,18 @@ def _dial(address):
 
 
 class NoCell(Exception):
-    """No cell is running that an event could belong to."""
+    """There is no running cell that an event could belong to."""
 
 
 class TooLong(Exception):
-    """The message is longer than the link carries; nothing was sent."""
+    """The message is too long for the link; nothing was sent."""
 
 
 class Link:
-    """Speaks only for the process that made it: in a forked child `event` does nothing."""
+    """Works only in the process that created it: in a forked child `event` does nothing."""
 
     def __init__(self, address, taken=None):
-        """`taken`: a descriptor with a byte for each display and sync that PID 1 has taken; None = nobody waits for that."""
+        """`taken`: a descriptor with a byte for each display and sync that PID 1 has processed; None = not supported."""
         self.fd = _dial(address)
         self._taken = None if taken is None else _dial(f"fd:{taken}")
         self._received = b""
@@ -108,11 +109,11 @@ class Link:
 
     @property
     def forked(self):
-        """True in a child of the kernel, also in one that was forked behind Python's back."""
+        """True in a child of the kernel, even if it was forked without Python's knowledge."""
         return self.fd < 0 or os.getpid() != self._owner
 
     def receive(self):
-        """The next message, or None when PID 1 is gone or talks nonsense."""
+        """The next message, or None when PID 1 has closed the link or sends invalid data."""
         data = self._received = self._read(self._received, 4)
         if data is None:
             return None
@@ -129,7 +130,7 @@ class Link:
             return None
 
     def _read(self, data, size):
-        """At least so many bytes, with those that came before; None at the end of the link."""
+        """At least this many bytes, including those read before; None at the end of the link."""
         if len(data) >= size:
             return data
         pieces, missing = [data], size - len(data)
@@ -146,26 +147,26 @@ class Link:
 
     @property
     def waiting(self):
-        """A message, or a part of one, has been read already."""
+        """True if a message, or a part of one, has already been read."""
         return bool(self._received)
 
     def is_readable(self):
-        """A message, or a part of one, is there; or the link has ended."""
+        """True if a message, or a part of one, has arrived, or the link has ended."""
         return self.waiting or bool(select.select([self.fd], [], [], 0)[0])
 
     def begin(self, call):
-        """From here on events belong to this call."""
+        """From here on events belong to this run."""
         with self._lock:
             self._call = call
 
     def event(self, op, **fields):
-        """Send a display of the running call. What is printed after it stands behind it."""
+        """Send a display of the run. Later output comes after it."""
         if self.forked:
             return
         if threading.get_ident() != self._main_thread:
             self._event(op, fields)
         else:
-            with interrupts:  # half a message, or a lock that stays locked, would be the end of the kernel
+            with interrupts:  # half a message, or a lock that stays locked, would break the kernel
                 self._event(op, fields)
 
     def _event(self, op, fields):
@@ -174,10 +175,10 @@ class Link:
                 raise NoCell
             self._write(_message(op, self._call, fields))
             if self._taken is not None:
-                os.read(self._taken, 1)  # what is printed next stands behind it
+                os.read(self._taken, 1)  # later output comes after it
 
     def sync(self):
-        """What was printed so far is read before anything that is printed from here on."""
+        """Makes PID 1 read the output so far before any later output."""
         if self._taken is not None and self._call is not None:
             try:
                 self.event("sync")
@@ -185,7 +186,7 @@ class Link:
                 pass
 
     def ask(self, prompt, password):
-        """Sends a prompt of the running cell; returns the answer. An interrupt withdraws it."""
+        """Sends a prompt of the running cell; returns the answer. An interrupt cancels the prompt."""
         if self.forked or threading.get_ident() != self._main_thread:
             raise EOFError("only the main thread of a cell can ask for input")
         self._prompts += 1
@@ -211,7 +212,7 @@ class Link:
                 self._write(_message("input", self._call, {"question": number, **fields}))
 
     def done(self, result=None, error=None):
-        """The end of the call, with its result (a bundle) and its error (fields), in one write."""
+        """The end of the run, with its result (a bundle) and its error (fields), in one write."""
         with self._lock:
             call = self._call
             out = _result(call, result) if result else b""
@@ -225,7 +226,7 @@ class Link:
         self._write(_message("variables", call, listing))
 
     def answer(self, number, fields):
-        """Sends the answer to a query, between two cells."""
+        """Sends a prompt of the running cell; returns the answer. An interrupt cancels the prompt."""
         self._write(_message("answer", number, fields))
 
     def _write(self, data):
@@ -234,4 +235,4 @@ class Link:
             while view:
                 view = view[os.write(self.fd, view):]
         except OSError:
-            os._exit(0)  # PID 1 is gone, and with it everybody who could read an error
+            os._exit(0)  # PID 1 has closed the link, and nothing is left to read an error

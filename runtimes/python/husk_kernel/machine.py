@@ -1,4 +1,4 @@
-"""What psutil tells of the machine: what the session has of it. By itself it reads /proc, which is the host's."""
+"""Makes psutil report the session's share of the machine. By itself it reads /proc, which shows the host's."""
 
 import os
 

@@ -1,7 +1,8 @@
-"""The kernel's life after its hello: load IPython, run cells until PID 1 hangs up.
+"""The kernel's life after its hello: load IPython, run cells until PID 1 closes the link.
 
-IPython takes most of the time until a kernel could run a cell, and the first cell rarely comes that soon. So it is loaded in
-steps: a message that comes in between is looked at first, and a cell that needs no IPython (early.py) runs at once.
+Loading IPython takes most of the time until a kernel could run a cell, and the first cell rarely comes that soon.
+So it is loaded in steps: a message that arrives in between is handled first, and a cell that needs no IPython
+(early.py) runs at once.
 """
 
 import faulthandler
@@ -17,7 +18,7 @@ from .link import Link
 from .streams import Streams
 
 RECURSION_LIMIT = 3000  # as in Jupyter
-# What IPython imports, in steps of a few milliseconds. A name that this IPython does not use does no harm.
+# Modules that IPython imports, in steps of a few milliseconds. A name that this IPython does not use does no harm.
 STEPS = ("typing", "inspect", "traceback", "pathlib", "logging", "subprocess", "tempfile", "argparse", "traitlets.traitlets",
          "traitlets.config.application", "pdb", "pexpect", "IPython", "IPython.core.magics.execution", "IPython.utils.capture")
 
@@ -32,7 +33,7 @@ class Kernel:
         self._loading = self._load(user_path)
 
     def _load(self, user_path):
-        """Loads IPython, with a pause after each step. The session can import nothing before the last one is done."""
+        """Loads IPython, with a pause after each step. The session can import nothing before the last step is done."""
         with Deferred():
             for name in STEPS:
                 try:
@@ -53,7 +54,8 @@ class Kernel:
         sys.path[:] = ["", *user_site.path]
         sys.meta_path.append(user_site)
         sys.argv = [""]
-        # The collector need not look at the kernel, nor a forked child copy its pages; of the user's objects it takes care.
+        # The collector need not scan the kernel's objects, nor a forked child copy their pages; it collects the
+        # user's objects.
         if not any(gc.is_tracked(value) for name, value in self._early.names.items() if name not in cells.hidden):
             gc.freeze()
         gc.enable()
@@ -76,14 +78,14 @@ class Kernel:
             if op in ("complete", "inspect", "is_complete"):
                 self._link.answer(message["id"], self._loaded().answer(message))
                 continue
-            if op == "input":  # to a question that an interrupt has ended
+            if op == "input":  # to a prompt that an interrupt has ended
                 continue
             if op != "execute":
                 os._exit(0)
             self._execute(message)
 
     def _wait(self):
-        """For a message, or a part of one."""
+        """Waits for a message, or a part of one."""
         while self._cells is None and not self._link.is_readable():
             next(self._loading, None)
         if self._cells is not None and not self._link.waiting:
@@ -102,7 +104,7 @@ class Kernel:
         if self._cells is not None:
             self._cells.execute(message)
             return
-        # From here on an interrupt is kept for the user's code.
+        # From here on interrupts go to the user's code only.
         interrupts.running, interrupts.held = True, 1
         ran = None if message.get("env") or message.get("interactive") else self._early.run(message["code"])
         if ran is not None and interrupts.pending:
@@ -121,6 +123,6 @@ class Kernel:
 
 
 def run(user_path):
-    faulthandler.enable()  # a segmentation fault names the line that made it
+    faulthandler.enable()  # a segmentation fault then names the line that caused it
     sys.setrecursionlimit(RECURSION_LIMIT)
     Kernel(user_path).serve()

@@ -1,6 +1,7 @@
-"""HTML and SVG for readers who see text and pictures: the text of a page, a picture or a line about a drawing.
+"""HTML and SVG for readers who see text and pictures: the text of a page, a picture of a drawing, or a line about it.
 
-The markup comes from the session's code, so every scan here is linear in its length, and the length is bounded first.
+The markup comes from the session's code, so every scan here is linear in its length, and the length is bounded
+first.
 """
 
 import html
@@ -18,7 +19,7 @@ _SHOWN_AS = {"audio": "[audio]", "video": "[video]", "iframe": "[page in a frame
 _LINES = frozenset({"address", "article", "aside", "blockquote", "br", "dd", "details", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2",
                     "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody",
                     "thead", "title", "tr", "ul"})
-_CELL = "\v"  # stands where a cell of a table begins
+_CELL = "\v"  # marks the start of a table cell
 _SPACE = re.compile(r"\s+")
 _SVG_SIZE = re.compile(r"""\s(width|height|viewBox)\s*=\s*["']([^"'<>]{1,100})["']""")
 
@@ -70,7 +71,7 @@ def _text(raw, kept):
 
 
 def svg_line(svg):
-    """What a drawing is, in one line: its size and what is written in it."""
+    """A description of a drawing in one line: its size and its text."""
     width, height = _svg_size(svg)
     size = f", {width:.0f} x {height:.0f}" if width and height else ""
     words = " ".join(html_text(svg[svg.find(">") + 1 :]).split())
@@ -92,14 +93,14 @@ def _number(text):
 
 
 def svg_picture(svg):
-    """The drawing as a PNG that fits, or None where nothing here can draw it."""
+    """The drawing as a PNG that fits, or None if nothing here can draw it."""
     if len(svg) > SVG_MAX or "<svg" not in svg:
         return None
     for library, draw in (("cairosvg", _draw_cairo), ("vl_convert", _draw_vega)):
         try:
             if importlib.util.find_spec(library) is not None:
                 return draw(svg)
-        except Exception:  # broken markup, or a library without what it stands on
+        except Exception:  # broken markup, or a library without its dependencies
             continue
     return None
 

@@ -1,7 +1,7 @@
-"""What consoles and editors ask while somebody types: completion, help, whether code is whole. IPython's own answers, without jedi,
-which takes a tenth of a second to load and seconds to think.
+"""Queries of consoles and editors while a user types: completion, help, whether code is complete. The answers are
+IPython's own, without jedi, which takes a tenth of a second to load and seconds to answer.
 
-Some of it runs the user's code (__dir__, __repr__): what that prints is nobody's output, and SIGINT ends it.
+Some of this runs user code (__dir__, __repr__): its output is dropped, and SIGINT ends it.
 """
 
 import sys
@@ -15,7 +15,7 @@ from .imports import own_modules
 from .interrupts import interrupts
 
 MATCHES_MAX = 1000
-MATCHES_BYTES = 150_000  # with what JSON adds less than ANSWER_BYTES_MAX in kernels/protocol.h
+MATCHES_BYTES = 150_000  # with JSON's overhead less than ANSWER_BYTES_MAX in kernels/protocol.h
 TEXT_MAX = 30_000
 
 
@@ -31,7 +31,7 @@ class Queries:
             interrupts.asked = True
             fields = self._find(find, message)
             interrupts.asked = False
-        except KeyboardInterrupt:  # it took too long, or a cell has come
+        except KeyboardInterrupt:  # it took too long, or a cell has arrived
             interrupts.asked = False
             return {"status": "timeout"}
         return {"status": "ok", **fields}
@@ -53,7 +53,7 @@ class Queries:
         completer = self._completer()
         with provisionalcompleter():
             found = list(rectify_completions(code, completer.completions(code, cursor)))
-        if interrupts.left:  # IPython stops at an interrupt and goes on with what it has
+        if interrupts.left:  # IPython stops at an interrupt and continues with what it has
             raise KeyboardInterrupt
         if not found:
             return {"matches": [], "start": cursor, "end": cursor}
@@ -97,7 +97,7 @@ class Queries:
 
 
 def _without_path(texts, code, place):
-    """The last name alone, of matches such as `math.pi` and `.pi`; and where it begins."""
+    """The last name alone, of matches such as `math.pi` and `.pi`; and its start."""
     path = code[place.start : place.end].rpartition(".")
     path = path[0] + path[1]
     if not all(text.startswith(path) for text in texts):
@@ -106,7 +106,7 @@ def _without_path(texts, code, place):
 
 
 def _bounded(texts):
-    """Those that fit, and whether there are others."""
+    """Those that fit, and whether there are more."""
     matches, size = [], 0
     for text in map(display.valid_text, texts):
         size += len(text.encode()) + 4
@@ -117,7 +117,7 @@ def _bounded(texts):
 
 
 class _Muted:
-    """Stands in for sys.stdout or sys.stderr: what the main thread writes is dropped, threads of the user's go on."""
+    """Replaces sys.stdout or sys.stderr: output of the main thread is dropped, output of the user's threads is not."""
 
     def __init__(self, name):
         self._name = name

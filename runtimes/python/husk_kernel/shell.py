@@ -45,7 +45,7 @@ EXPRESSION_MAX = 200  # characters
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
 _PRINTED_BY_REPR = {int, str, bytes}
-# What `eval` takes as it stands: one line without anything that makes a statement of it, or has the parser warn.
+# Text that `eval` accepts unchanged: one line without anything that makes it a statement, or makes the parser warn.
 _STATEMENTS = "|".join(set(keyword.kwlist) - {"None", "True", "False", "not"})
 _EXPRESSION = re.compile(rf"(?!(?:{_STATEMENTS})\b)(?:[^\n=:;\\\d]|\d+(?!\w))+\n\Z")
 _NO_RESULT = ExecutionResult(None)
@@ -54,7 +54,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Compiler(CachingCompiler):
-    """Gives cells readable file names and forgets the oldest sources."""
+    """Gives cells readable file names and drops the oldest sources."""
 
     def __init__(self):
         super().__init__()
@@ -82,7 +82,7 @@ class Compiler(CachingCompiler):
         return name
 
     def expression(self, source, name):
-        """The code of a cell that is nothing but an expression, without the detour over a tree; None: it has to be parsed to know."""
+        """The code of a cell that is a single expression, without building a tree; None: it must be parsed."""
         if len(source) > EXPRESSION_MAX or not _EXPRESSION.match(source):
             return None
         try:
@@ -102,14 +102,14 @@ class Compiler(CachingCompiler):
     def _compile(self, node, name, mode, flags):
         code = compile(ast.Interactive([node]) if mode == "single" else ast.Module([node], []), name, mode, self.flags | flags, True)
         if code.co_flags & _FUTURE:
-            self.flags |= code.co_flags & _FUTURE  # holds for what follows, also in later cells
+            self.flags |= code.co_flags & _FUTURE  # applies to the following code, also in later cells
         return code
 
 
 class History(HistoryManager):
     """In, _i and _i1 without a database, its lock and its thread."""
 
-    _i = _ii = _iii = _i00 = ""  # no traits, nor these
+    _i = _ii = _iii = _i00 = ""  # not traits, nor are these
     input_hist_parsed = input_hist_raw = output_hist = None
 
     def __init__(self, shell, **kwargs):
@@ -119,7 +119,7 @@ class History(HistoryManager):
 
     @observe("db")
     def _db_changed(self, change):
-        pass  # IPython loads sqlite3 to look at what it is
+        pass  # IPython loads sqlite3 only to check its type
 
     def store_inputs(self, line_num, source, source_raw=None):
         raw = (source if source_raw is None else source_raw).rstrip("\n")
@@ -136,12 +136,12 @@ class History(HistoryManager):
 class Hook(DisplayHook):
     """sys.displayhook while a cell runs: keeps the last value for the kernel instead of printing it."""
 
-    value = None  # no trait: traitlets compares values, which takes its time with a large table
+    value = None  # not a trait: traitlets compares values, which is slow for a large table
     exec_result = None
     number = 0
 
     def __init__(self, shell, **kwargs):
-        self._shell = shell  # no trait
+        self._shell = shell  # not a trait
         super().__init__(shell=shell, **kwargs)
 
     @property
@@ -167,14 +167,14 @@ class Hook(DisplayHook):
 
     def update_user_ns(self, result):
         shell, names = self._shell, self._shell.user_ns
-        outputs = names.setdefault("_oh", shell.history_manager.output_hist)  # gone after globals().clear()
+        outputs = names.setdefault("_oh", shell.history_manager.output_hist)  # missing after globals().clear()
         if result is outputs:
             return
         if len(outputs) >= OUTPUTS_KEPT:
             self.cull_cache()
         last, before, oldest = self._, self.__, self.___
         new = {f"_{self.number}": result}
-        # Who has a `_` of their own, as a variable or by way of gettext, keeps it.
+        # A user's own `_`, as a variable or from gettext, is kept.
         if "_" not in builtins.__dict__ and (
             names.get("_", last) is last and names.get("__", before) is before and names.get("___", oldest) is oldest
         ):
@@ -193,7 +193,9 @@ class Hook(DisplayHook):
 
 
 class Formatter(DisplayFormatter):
-    """Beside the forms that an object offers: a description of figures and tables, a picture or a summary of charts."""
+    """In addition to the forms that an object offers: a description of figures and tables, a picture or a summary of
+    charts.
+    """
 
     def format(self, obj, include=None, exclude=None):
         data, metadata = super().format(obj, include=include, exclude=exclude)
@@ -208,8 +210,9 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class Builtins(BuiltinTrap):
-    """get_ipython for all modules, and no exit of Python's own. They stay between cells: as long as no name comes or goes, Python need
-    not look up every builtin of every function anew."""
+    """get_ipython for all modules, and Python's own exit removed. They stay between cells: while no name is added or
+    removed, Python need not look up the builtins of every function again.
+    """
 
     def __enter__(self):
         names = vars(builtins)
@@ -242,7 +245,7 @@ class Displays:
 
 
 class Publisher(DisplayPublisher):
-    """display(): sends bundles down the link, in order with what was printed."""
+    """display(): sends bundles over the link, in order with printed output."""
 
     def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_kwargs):
         self.shell.kernel_display(data, display_id=(transient or {}).get("display_id"), update=update)
@@ -252,7 +255,7 @@ class Publisher(DisplayPublisher):
 
 
 class Profile(ProfileDir):
-    """Says where things would be, and makes nothing: a kernel must start on a full disk too."""
+    """Returns paths and creates nothing: a kernel must also start on a full disk."""
 
     @observe("location")
     def _location_changed(self, change):
@@ -260,7 +263,7 @@ class Profile(ProfileDir):
 
 
 class InlineBackend(Configurable):
-    """So that `%config InlineBackend.figure_format = "retina"`, a habit from notebooks, does no harm."""
+    """Makes `%config InlineBackend.figure_format = "retina"`, which is common in notebooks, harmless."""
 
     figure_format = Any().tag(config=True)
     figure_formats = Any().tag(config=True)
@@ -270,7 +273,7 @@ class InlineBackend(Configurable):
 
 
 class Exit(ExitAutocall):
-    """exit and quit: what sys.exit() does, so that a cell ends where it says."""
+    """exit and quit: same as sys.exit(), so that a cell ends there."""
 
     def __call__(self, code=None):
         raise SystemExit(code)
@@ -278,7 +281,7 @@ class Exit(ExitAutocall):
 
 class Shell(InteractiveShell):
     compiler_class = Compiler
-    # No traits, which would look at each value and tell nobody, and take their time to be read.
+    # No traits: they would check each value, notify nothing, and are slow to read.
     builtin_trap = display_formatter = display_trap = history_manager = magics_manager = prefilter_manager = None
     execution_count = 1
     last_execution_succeeded = True
@@ -289,7 +292,7 @@ class Shell(InteractiveShell):
         self.kernel_display = display
         self.kernel_clear = clear
         self.kernel_widget = widget
-        self.failure = None  # an exception that a magic caught and showed instead of letting it through
+        self.failure = None  # an exception that a magic caught and showed instead of passing it on
         self._format_errors = None
         self._formatters = self._printers = None
         self._is_text_first = False
@@ -313,14 +316,14 @@ class Shell(InteractiveShell):
         self.configurables.append(InlineBackend(parent=self))
         self.lean = Lean(self)
 
-    # What a kernel has no use for.
+    # Features that a kernel does not need.
 
     def init_ipython_dir(self, ipython_dir):
         self.ipython_dir = os.path.expanduser("~/.ipython")
 
     @observe("ipython_dir")
     def _ipython_dir_changed(self, change):
-        pass  # IPython makes the folder
+        pass  # IPython creates the folder
 
     def init_profile_dir(self, profile_dir):
         self.profile_dir = Profile(location=os.path.join(self.ipython_dir, "profile_default"))
@@ -371,13 +374,13 @@ class Shell(InteractiveShell):
     # Running code.
 
     def warm_up(self):
-        """Goes once through what a cell does, so that the first one need not load it."""
+        """Runs the code for a cell once, so that the first one need not load it."""
         self.run_cell("None", silent=True)
         linecache.clearcache()  # cell 1 is the user's first
         self.format(Ellipsis)
 
     def take_over(self, ran):
-        """Keep the books of a cell that has run without us (early.py)."""
+        """Record a cell that has run without IPython (early.py)."""
         number = self.execution_count
         self.history_manager.store_inputs(number, ran.source, ran.cell)
         self.compile.cache(ran.source, number, ran.cell)
@@ -390,7 +393,7 @@ class Shell(InteractiveShell):
         self.displayhook.number = self.execution_count
 
     def should_run_async(self, raw_cell, *, transformed_cell=None, preprocessing_exc_tuple=None):
-        # IPython compiles the cell only to find out, and every SyntaxWarning in it would be shown twice.
+        # IPython compiles the cell only for this check, and every SyntaxWarning in it would be shown twice.
         if transformed_cell is None or not re.search(r"\b(await|async)\b", transformed_cell):
             return False
         with warnings.catch_warnings():
@@ -400,7 +403,7 @@ class Shell(InteractiveShell):
             )
 
     def run_plain(self, source, name):
-        """The source of a cell without anything but Python in it."""
+        """The source of a cell that is plain Python."""
         code = self.compile.expression(source, name)
         if code is not None:
             return self._run_expression(code)
@@ -477,9 +480,9 @@ class Shell(InteractiveShell):
         self.failure = error
 
     def finish_cell(self):
-        """Forget what would otherwise pile up over a thousand cells."""
+        """Drop data that would otherwise pile up over a thousand cells."""
         self.failure = None
-        self.last_execution_result = _NO_RESULT  # of the real one %xdel and its like only ask whether it keeps a value alive
+        self.last_execution_result = _NO_RESULT  # %xdel and similar only check whether the real one keeps a value alive
         old = self.displayhook.number - INPUTS_KEPT
         if old > 0:
             history = self.history_manager
@@ -515,7 +518,7 @@ class Shell(InteractiveShell):
     # Values.
 
     def format(self, value):
-        """The MIME bundle of a value. Without a repr it is an error; without one of its rich forms it is not."""
+        """The MIME bundle of a value. A failing repr is an error; a failing rich form is not."""
         self._format_errors = []
         try:
             data = self._format_plain(value)
@@ -531,7 +534,7 @@ class Shell(InteractiveShell):
         return data
 
     def _format_plain(self, value):
-        """A short cut past eleven formatters that have nothing to say about a number: half of a small cell."""
+        """Skips eleven formatters that do nothing for a number: half the time of a small cell."""
         kind = type(value)
         if kind not in PLAIN_TYPES:
             return None
@@ -563,7 +566,7 @@ class Shell(InteractiveShell):
     system_raw = system_piped = system
 
     def _pip(self, line):
-        """pip of this Python; IPython's own ends with advice to restart the kernel, which nobody here can."""
+        """pip of this Python; IPython's own ends with advice to restart the kernel, which users cannot do here."""
         self.system(f"{shlex.quote(sys.executable)} -m pip {line}")
 
     def getoutput(self, cmd, split=True, depth=0):
@@ -599,7 +602,7 @@ def _tb(_line=""):
 
 
 def _debug(line="", cell=None):
-    """%debug after an error: the debugger in an interactive cell, otherwise what it would show first."""
+    """%debug after an error: the debugger in an interactive cell, otherwise its first output."""
     if stdin.is_open() and not line and not cell:
         Shell.instance().debugger(force=True)
         return

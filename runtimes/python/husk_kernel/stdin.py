@@ -1,6 +1,6 @@
-"""Nobody can type here, unless the cell is interactive: everything that would ask says so at once.
+"""Input of cells. Unless the cell is interactive nobody can type, and every attempt to read fails at once.
 
-In an interactive cell a question goes to PID 1, and whoever called the cell answers it.
+In an interactive cell a prompt goes to PID 1, and the client that ran the cell answers it.
 """
 
 import builtins
@@ -9,11 +9,11 @@ import os
 import sys
 
 _WHY = "stdin is closed in this session: nobody can answer. Run the cell with interactive=true to answer"
-END_OF_INPUT, INTERRUPT = "\x04", "\x03"  # what Ctrl-D and Ctrl-C type
+END_OF_INPUT, INTERRUPT = "\x04", "\x03"  # typed by Ctrl-D and Ctrl-C
 
 
 class Keyboard(io.TextIOBase):
-    """sys.stdin of an interactive cell: asks when there is nothing left of the last answer."""
+    """sys.stdin of an interactive cell: prompts when nothing is left of the last answer."""
 
     encoding = "utf-8"
     errors = "strict"
@@ -39,7 +39,7 @@ class Keyboard(io.TextIOBase):
         self._typed = text + self._typed
 
     def line(self, prompt="", password=False):
-        """The next line without its end; None at the end of input, which lasts for one question only."""
+        """The next line without its end; None at the end of input, which applies to one prompt only."""
         if not self._typed and not self._ended:
             self._take(self._ask(prompt, password))
         if not self._typed:
@@ -71,7 +71,7 @@ class Keyboard(io.TextIOBase):
 
 
 class KeyboardBytes(io.BufferedIOBase):
-    """sys.stdin.buffer, and what os.read(0, n) reads: the same lines as bytes."""
+    """sys.stdin.buffer, and the data of os.read(0, n): the same lines as bytes."""
 
     name = "<stdin>"
     mode = "rb"
@@ -124,7 +124,7 @@ def is_open():
 
 
 class interactive:
-    """`with interactive(ask):` around a cell that may ask; with None it does nothing."""
+    """`with interactive(ask):` around a cell that may prompt; with None it does nothing."""
 
     def __init__(self, ask):
         self._keyboard = ask and Keyboard(ask)
@@ -135,7 +135,7 @@ class interactive:
         _State.keyboard = sys.stdin = self._keyboard
         _State.empty = _identity(0)
         os.read, os.isatty = _read, _isatty
-        sys.breakpointhook = sys.__breakpointhook__  # none of ours between it and its caller, where it stops
+        sys.breakpointhook = sys.__breakpointhook__  # no frame of ours between it and its caller, where it stops
 
     def __exit__(self, *_exc):
         _State.keyboard = None
@@ -196,7 +196,7 @@ def no_debugger(*_args, **_kwargs):
 
 
 def _adapt_pdb(pdb):
-    # Every way into the debugger (pdb.set_trace, pm, %debug, IPython's own) goes through one of these.
+    # Every way into the debugger (pdb.set_trace, pm, %debug, IPython's own) uses one of these.
     set_trace, interaction = pdb.Pdb.set_trace, pdb.Pdb.interaction
 
     def guarded_set_trace(self, frame=None, *args, **kwargs):

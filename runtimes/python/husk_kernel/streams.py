@@ -1,7 +1,7 @@
-"""File descriptors 0, 1 and 2 and what Python and C keep on top of them.
+"""File descriptors 0, 1 and 2, and the streams of Python and C on top of them.
 
-PID 1 reads 1 and 2 from pipes. Nothing is buffered on this side, neither by Python nor by C's stdio, so what a cell,
-its child processes and C libraries write keeps its order, and os._exit loses nothing.
+PID 1 reads 1 and 2 from pipes. Nothing is buffered on this side, neither by Python nor by C's stdio. So the output
+of a cell, its child processes and C libraries keeps its order, and os._exit loses nothing.
 """
 
 import ctypes
@@ -16,8 +16,9 @@ _IONBF = 2
 
 
 class _Writer(io.FileIO):
-    """An unbuffered file that writes all it is given, even where a child made the pipe non-blocking. stdout and stderr are two pipes:
-    who changes from one to the other first waits until the other was read, so that their order is kept."""
+    """An unbuffered file that writes everything, even if a child made the pipe non-blocking. stdout and stderr are
+    two pipes: before a switch from one to the other, it waits until the first was read, so that the order is kept.
+    """
 
     last = 1
     sync = staticmethod(lambda: None)
@@ -40,7 +41,7 @@ class _Writer(io.FileIO):
 def _text_writer(fd, name):
     raw = _Writer(fd, "wb", closefd=False)
     raw.name = name
-    # backslashreplace: print() must not fail on a lone surrogate (a file name that is no UTF-8, say).
+    # backslashreplace: print() must not fail on a lone surrogate (for example a file name that is not UTF-8).
     return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True)
 
 
@@ -81,7 +82,7 @@ class Streams:
         return status.st_dev, status.st_ino
 
     def restore(self):
-        """Before each cell: whatever the cell before closed or redirected works again."""
+        """Before each cell: repairs streams that the previous cell closed or redirected."""
         for fd, saved, device, inode in self._saved:
             try:
                 status = os.fstat(fd)
@@ -98,7 +99,7 @@ class Streams:
         vars(sys).update(ours)
 
     def flush(self):
-        """Before each message: a cell may have put buffers of its own in our place."""
+        """Before each message: a cell may have replaced the streams by buffered ones."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()

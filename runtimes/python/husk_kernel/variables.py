@@ -1,7 +1,7 @@
-"""The variables of a session: name, type, shape or length, bytes; biggest first, bounded in time and number.
+"""The variables of a session: name, type, shape or length, bytes; largest first, bounded in time and number.
 
-Nothing here runs code of the user's: no attribute of an object is asked for and no method called unless its type is exactly one of
-those below, all of which answer without side effects. What is not known that way has a type and no more.
+Nothing here runs user code: attributes and methods are only used if an object's type is exactly one of those
+below, all of which answer without side effects. Of any other value only the type is listed.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from .text import valid_text
 
 NAME_MAX = 100
-SAMPLE = 20  # elements of a container that are weighed
+SAMPLE = 20  # elements of a container that are measured
 
 _SCALARS = (int, float, str, bool, bytes, complex, type(None))
 _CONTAINERS = (list, dict, tuple, set, frozenset)
@@ -23,8 +23,9 @@ _type_module = type.__dict__["__module__"].__get__
 
 
 def listing(names, hidden=(), seconds=0.1, count=100):
-    """{"variables": [{"name", "type", "shape" or "length", "bytes"}, …], "more": how many are not listed}. `names` is a namespace,
-    `hidden` what is in it without being the user's."""
+    """{"variables": [{"name", "type", "shape" or "length", "bytes"}, …], "more": number of further ones}. `names` is
+    a namespace, `hidden` are names in it that the user did not define.
+    """
     deadline = time.monotonic() + seconds
     found, more = [], 0
     for name, value in list(names.items()):
@@ -40,10 +41,10 @@ def listing(names, hidden=(), seconds=0.1, count=100):
 
 
 def told(names, hidden=()):
-    """The same as the link carries it: a shape is text."""
+    """The same in the link's format: a shape is text."""
     try:
         found = listing(names, hidden)
-    except Exception:  # a thread that changes names meanwhile: better nothing than an end
+    except Exception:  # a thread changes names meanwhile: better no list than a dead kernel
         found = {"variables": []}
     for entry in found["variables"]:
         if "shape" in entry:
@@ -74,7 +75,7 @@ def _described(name, value):
             entry["bytes"] = _weight(value, kind)
         elif not _is_one_of(kind, _CODE):
             entry |= _measured(value, kind)
-    except Exception:  # a library that has changed its ways, or a container that a thread is changing
+    except Exception:  # a library that has changed, or a container that a thread is changing
         pass
     return entry
 
@@ -87,7 +88,7 @@ def _name_of(kind):
 
 
 def _weight(value, kind):
-    """Bytes of a built-in value; of a container with what its first elements make likely for all."""
+    """Bytes of a built-in value; for a container, extrapolated from its first elements."""
     size = sys.getsizeof(value)
     if not _is_one_of(kind, _CONTAINERS) or not value:
         return size
@@ -112,7 +113,7 @@ def _tensor(value):
     return {"shape": list(value.shape), "dtype": str(value.dtype), "bytes": value.nelement() * value.element_size()}
 
 
-# Types by the module that has them, under the name that it has them by: a class of the user's called DataFrame is not meant.
+# Types by their module and name: a user's class called DataFrame does not count.
 _KNOWN = {
     ("numpy", "ndarray"): _array,
     ("pandas", "DataFrame"): _frame,

@@ -1,7 +1,8 @@
 """The values of an Altair chart, from its Vega-Lite specification, in the form of chart_data.py.
 
-One view with its data inline: a mark, fields for x, y, colour and angle, and the aggregates that charts of small tables use. Views that
-are concatenated are a superchart. Transforms, bins and time units change the values, so such a chart has none here.
+Supported: one view with its data inline: a mark, fields for x, y, colour and angle, and the aggregates that charts
+of small tables use. Concatenated views are a superchart. Transforms, bins and time units change the values, so
+such a chart has none here.
 """
 
 from .chart_data import POINTS_MAX, box_from, labels_of, plain_value, text_or_none, thinned
@@ -75,7 +76,7 @@ def _scale(channel):
 
 
 def _grouped(rows, *fields):
-    """Rows by the value of the first field that is given; in the order in which they come."""
+    """Rows grouped by the value of the first given field, in their order."""
     field = next((field for field in fields if field), None)
     groups = {}
     for row in rows:
@@ -97,7 +98,7 @@ def _pairs(rows, across, along):
 
 
 def _aggregated(rows, aggregate, channel):
-    """A KeyError for others: the chart then has no values."""
+    """A KeyError for others: then the chart has no values."""
     return _AGGREGATES[aggregate]([row.get(channel.get("field")) for row in rows])
 
 

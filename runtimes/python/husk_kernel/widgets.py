@@ -1,4 +1,6 @@
-"""Widgets (ipywidgets, the bars of tqdm.notebook): nobody is there to draw them, so their text is shown as it is when the cell ends."""
+"""Widgets (ipywidgets, the bars of tqdm.notebook): nothing can draw them here, so their text at the end of the cell
+is shown.
+"""
 
 MIME = "application/vnd.jupyter.widget-view+json"
 SHOWN_MAX = 20
@@ -10,7 +12,7 @@ class Widgets:
         self._shown = {}  # model id -> the widget and its text
 
     def made(self, widget, data):
-        """A bundle of a widget was made, to be displayed or as a result."""
+        """A bundle of a widget was created, to be displayed or as a result."""
         if len(self._shown) < SHOWN_MAX and (model := _model_of(data)):
             self._shown[model] = widget, data.get("text/plain")
 
@@ -38,7 +40,7 @@ def on_import(hooks):
 
 
 def _adapt_tqdm(module):
-    """Without ipywidgets, which are not in the image, the bars of notebooks are those of terminals."""
+    """Without ipywidgets, which the image does not have, progress bars of notebooks become those of terminals."""
     if module.IProgress is None:
         import tqdm.std
 

@@ -1,4 +1,6 @@
-"""matplotlib's backend of programs that `husk run` starts: show() saves each open figure where husk run looks for pictures."""
+"""matplotlib's backend for programs that `husk run` starts: show() saves each open figure where husk run looks for
+pictures.
+"""
 
 import itertools
 import os
@@ -16,7 +18,7 @@ class FigureManager(FigureManagerBase):
         for manager in _pylab_helpers.Gcf.get_all_fig_managers():
             if folder:
                 os.makedirs(folder, exist_ok=True)
-                # Children that a program forks count by themselves.
+                # Forked children of a program have separate numbers.
                 manager.canvas.figure.savefig(os.path.join(folder, f"{os.getpid():07d}-{next(_numbers):06d}.png"), bbox_inches="tight")
         _pylab_helpers.Gcf.destroy_all()
 
