@@ -1,4 +1,4 @@
-/* What this library is. */
+/* The library's version and languages. */
 #include "libhusk/husk.h"
 
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "manager/manager.h"
 
-static struct husk_language *languages; /* made once, never freed: callers keep pointers to them */
+static struct husk_language *languages; /* created once, never freed: callers keep pointers to them */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 const char *husk_version(void)

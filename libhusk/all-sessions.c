@@ -1,4 +1,4 @@
-/* For the person whose sessions these are: all conversations, all processes. */
+/* For the user who owns the sessions: all conversations, all processes. */
 #include "libhusk/call.h"
 #include "libhusk/take.h"
 
@@ -33,7 +33,7 @@ static struct op *start_list(struct call *call, struct fail *f)
 				&(struct list_request){ .on_done = on_listed, .ctx = whole_call_of(call) }, f);
 }
 
-/* `name` is the function that the program called; errors name it. */
+/* `name` is the function that the program called, for error messages. */
 static struct husk_error *list_all(const char *name, struct husk *h, const struct husk_wait *wait,
 				   struct husk_sessions **ret)
 {

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 #define IDLE_MS 100
-/* How long the beginning of a line waits for its end, and how much of it. */
+/* How long an incomplete line waits for its end, and its maximum length. */
 #define LINE_MS 50
 #define LINE_MAX_BYTES (64u << 10)
 
@@ -17,7 +17,7 @@ struct husk_cancel {
 	struct list calls;
 };
 
-/* Output on its way to the caller's callback. */
+/* Output for the caller's callback. */
 struct text {
 	struct list node;
 	int stream;
@@ -79,7 +79,7 @@ static void abort_call(struct task *task)
 {
 	struct call *call = container_of(task, struct call, abort);
 	AUTO(fail_release) struct fail why = { 0 };
-	/* Touched by this thread alone once it has been posted; it may be answered already. */
+	/* After it is posted, only this thread touches it; it may be answered already. */
 	pthread_mutex_lock(&call->lock);
 	bool done = call->done, cancelled = call->cancelled;
 	pthread_mutex_unlock(&call->lock);
@@ -89,7 +89,7 @@ static void abort_call(struct task *task)
 		error_set(&why, FAIL_TIMEOUT, ERROR_DEADLINE, "the call did not end before its deadline");
 	if (!done)
 		call_end(call, &why);
-	/* The caller waits for this, since the task is part of the call. */
+	/* The caller waits for this, because the task is part of the call. */
 	pthread_mutex_lock(&call->lock);
 	call->abort.fn = NULL;
 	pthread_cond_signal(&call->changed);
@@ -105,7 +105,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* With the lock held, until something has changed or the moment has come. */
+/* With the lock held: waits for a change or until the given time. */
 static void wait_until(struct call *call, uint64_t until_ms)
 {
 	struct timespec at = { .tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000 };
@@ -115,14 +115,14 @@ static void wait_until(struct call *call, uint64_t until_ms)
 		pthread_cond_timedwait(&call->changed, &call->lock, &at);
 }
 
-/* Output of one stream that was not passed on yet. A program's print() may write a line and its end apart. */
+/* Output of one stream that was not passed on yet. A program's print() may write a line and its end separately. */
 struct lines {
 	struct buf held;
 	int stream;
-	uint64_t due_ms; /* UINT64_MAX: nothing is held */
+	uint64_t due_ms; /* UINT64_MAX: empty */
 };
 
-/* The first n bytes; without the lock, since a callback may take its time. */
+/* Passes on the first n bytes; without the lock, because a callback may be slow. */
 static void pass_on(struct call *call, struct lines *l, size_t n)
 {
 	if (n > 0) {
@@ -159,7 +159,7 @@ static bool is_idle_cancelled(struct call *call, const struct husk_wait *wait)
 	return cancelled;
 }
 
-/* With the lock held: asks the loop to end it, once. */
+/* With the lock held: asks the loop once to end the call. */
 static void ask_to_end(struct call *call, bool *asked)
 {
 	if (*asked || call->done)
@@ -201,7 +201,7 @@ static void wait_for_end(struct call *call, const struct husk_wait *wait)
 	buf_release(&lines.held);
 }
 
-/* False if it is switched off already. */
+/* False if it was cancelled already. */
 static bool join_switch(struct call *call, struct husk_cancel *cancel)
 {
 	if (!cancel)

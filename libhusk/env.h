@@ -1,4 +1,4 @@
-/* "NAME=value" lists of the caller, in parts. */
+/* Splits the caller's "NAME=value" lists. */
 #ifndef HUSK_LIBHUSK_ENV_H
 #define HUSK_LIBHUSK_ENV_H
 

@@ -17,12 +17,12 @@ static const char *const own_causes[] = {
 };
 
 #define SET_UP "Run `husk setup`, then `husk doctor`."
-#define NEW_SESSION "Make a new session with husk_create()."
-#define REPLACE "Free it with husk_stop() and make a new session with husk_create()."
-#define MAKE_ROOM "End sessions with husk_stop(); husk_everything() lists all that count."
+#define NEW_SESSION "Create a new session with husk_create()."
+#define REPLACE "Free it with husk_stop() and create a new session with husk_create()."
+#define MAKE_ROOM "End sessions with husk_stop(); husk_list_all() lists all of them."
 #define AGAIN "Call again in a few seconds."
 
-/* By cause, in the terms of this library; NULL where the manager's hint says it all. */
+/* By cause, in the terms of this library; NULL where the manager's hint is enough. */
 static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_CLIENT] = SET_UP,
 	[CAUSE_NO_ENGINE] = SET_UP,
@@ -52,7 +52,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_RECONNECTING] = AGAIN,
 	[CAUSE_QUEUE_FULL] = "Wait for earlier calls to return.",
 	[CAUSE_TOO_LONG] = "Put it into a file with husk_import() and run that.",
-	[CAUSE_CANNOT_ANSWER] = "Go on without the answer.",
+	[CAUSE_CANNOT_ANSWER] = "Continue without the answer.",
 	[CAUSE_OLD_SESSION] = NEW_SESSION,
 	[CAUSE_LIMIT_SESSIONS] = MAKE_ROOM,
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = MAKE_ROOM,
@@ -69,8 +69,7 @@ static const char *const own_steps[] = {
 	[ERROR_MISUSE - CAUSE_COUNT] = "husk.h says what the call needs.",
 	[ERROR_CLOSED - CAUSE_COUNT] = "Open another manager with husk_open().",
 	[ERROR_FORKED - CAUSE_COUNT] = "A child of fork opens its own manager with husk_open().",
-	[ERROR_DEADLINE - CAUSE_COUNT] =
-		"What it had begun was interrupted. Give it more time, or a timeout of its own.",
+	[ERROR_DEADLINE - CAUSE_COUNT] = "Its work was interrupted. Give it more time, or a timeout.",
 	[ERROR_CANCELLED - CAUSE_COUNT] = NULL,
 };
 
@@ -89,7 +88,7 @@ static const char *step_of(int cause)
 }
 
 struct owned_error {
-	struct husk_error error; /* first: what the caller has */
+	struct husk_error error; /* first: the caller has a pointer to it */
 	struct pool pool;
 };
 

@@ -1,4 +1,4 @@
-/* Failures as the callers of libhusk get them. */
+/* Failures in the form that callers of libhusk get. */
 #ifndef HUSK_LIBHUSK_ERROR_H
 #define HUSK_LIBHUSK_ERROR_H
 
@@ -7,19 +7,19 @@
 #include "libhusk/pool.h"
 #include "manager/manager.h"
 
-/* Causes of this library's own, beside those of the manager. */
+/* Causes of this library, in addition to the manager's. */
 enum { ERROR_MISUSE = CAUSE_COUNT, ERROR_CLOSED, ERROR_FORKED, ERROR_DEADLINE, ERROR_CANCELLED };
 
-/* The caller's to free; NULL for a failure that is none. */
+/* The caller frees it; NULL if f is not a failure. */
 struct husk_error *error_of(const struct fail *f);
-/* The same as part of an answer. */
+/* Likewise, as part of an answer. */
 const struct husk_error *error_in(struct pool *p, const struct fail *f);
 
 /* Sets the failure; -1. */
 int error_set(struct fail *f, enum fail_kind kind, int cause, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* For a call that makes no sense. */
+/* For a call with invalid arguments. */
 struct husk_error *error_misuse(const char *fmt, ...) PRINTF_LIKE(1, 2);
-/* Such as a missing argument: its name is what the header calls it. */
+/* For a missing argument; its name is the one in the header. */
 struct husk_error *error_missing(const char *function, const char *argument);
 
 #endif

@@ -1,4 +1,4 @@
-/* Files: import, export, exports and what they hold. */
+/* Files: import, export, and exports with their content. */
 #include "base/alloc.h"
 #include "libhusk/call.h"
 #include "libhusk/take.h"
@@ -187,7 +187,7 @@ static void on_read(void *ctx, const struct export_info *info, const uint8_t *da
 		cause_set(&why, FAIL_NOT_FOUND, CAUSE_NOT_EXPORTED, "there is no export '%.64s' in this conversation",
 			  c->id);
 	else if (!f && !data)
-		fail_set(&why, FAIL_LIMIT, "export '%.64s' has %llu bytes, and at most %zu were to be read", c->id,
+		fail_set(&why, FAIL_LIMIT, "export '%.64s' has %llu bytes; the limit is %zu", c->id,
 			 (unsigned long long)info->stored, c->max);
 	if (!f && !why.kind) {
 		c->content = xmalloc(sizeof(*c->content) + n + 1);

@@ -32,7 +32,7 @@ static struct husk *find_owner(const struct husk_conversation *c)
 	return NULL;
 }
 
-/* With the lock held, which is given back. */
+/* With the lock held; releases it. */
 static struct husk *hold(struct husk *h, const char *function, struct husk_error **ret_error)
 {
 	bool own = h && h->generation == thread_generation();
@@ -40,7 +40,7 @@ static struct husk *hold(struct husk *h, const char *function, struct husk_error
 		h->references++;
 	thread_unlock();
 	if (!h)
-		*ret_error = error_misuse("%s(): this is not open (any more)", function);
+		*ret_error = error_misuse("%s(): the handle is not open", function);
 	else if (!own)
 		*ret_error = forked(function);
 	return own ? h : NULL;
@@ -97,7 +97,7 @@ struct husk_error *handle_take(const char *function, const char *type, const voi
 	if (given < sizeof(size_t))
 		return error_misuse("%s(): .size of %s is not set", function, type);
 	if (given > size) {
-		/* A program that was compiled for a later version: what we do not know has to be unused. */
+		/* The program was compiled for a later version: fields that we do not know must be unused. */
 		const uint8_t *rest = (const uint8_t *)from + size;
 		if (given > 65536)
 			return error_misuse("%s(): .size of %s is not set", function, type);

@@ -1,7 +1,7 @@
-/* libhusk: sandboxes for C programs, and for languages that can call C.
+/* libhusk: sessions for C programs, and for languages that can call C.
  *
- * A manager (struct husk) makes sessions: interpreters and shells, each in a hardened container of its own, as `husk mcp` makes them
- * for a model. Variables, imports and files stay alive from one call to the next.
+ * A manager (struct husk) creates sessions: interpreters and shells, each in its own hardened container, as `husk mcp`
+ * creates them for a model. Variables, imports and files persist between calls.
  *
  *	struct husk *h = NULL;
  *	struct husk_conversation *c = NULL;
@@ -25,39 +25,41 @@
  *
  * RULES
  *
- * Errors. A function that can fail returns a struct husk_error, which is yours to free, or NULL. Nothing aborts, exits or prints: also a
- * NULL where something is needed, a manager that was closed and a structure without its size come back as an error, of kind "invalid" and
- * cause "misuse". (When the system has no memory left at all, the process ends, as it does in most programs.) An out-parameter is set on
- * success only.
+ * Errors. A function that can fail returns NULL or a struct husk_error, which you free. Nothing aborts, exits or
+ * prints: a NULL for a required argument, a closed manager or a structure without its size gives an error of kind
+ * "invalid" and cause "misuse". (If the system has no memory left, the process ends, as most programs do.) An
+ * out-parameter is set only on success.
  *
- * A run that ended badly is no error: code that raised, timed out or ran out of memory gives a result that says so. An error means that
- * nothing ran, or that nobody knows.
+ * A run that fails is not an error: code that raised, timed out or ran out of memory gives a result that says so. An
+ * error means that nothing ran, or that the outcome is unknown.
  *
- * Ownership. What a call gives is yours: free it with the function of its name. Every husk_*_free() accepts NULL. Strings that you pass
- * are read before the call returns and not kept. Text is UTF-8, without NULs.
+ * Ownership. You own what a call returns: free it with the function of its name. Every husk_*_free() accepts NULL.
+ * Strings that you pass are read before the call returns and not kept. Text is UTF-8, without NULs.
  *
- * Structures that you fill begin with their size: set .size = sizeof(struct husk_…), leave the rest zero for the defaults. Later versions
- * add fields at the end; a program that was compiled before goes on as it was. Structures that you are given may grow at the end too, so
- * never copy or embed one, nor take its size.
+ * Structures that you fill begin with their size: set .size = sizeof(struct husk_…) and leave the rest zero for the
+ * defaults. Later versions add fields at the end; programs compiled earlier keep working. Structures that you receive
+ * may also grow at the end, so never copy or embed one, nor take its size.
  *
- * Waiting. Every call blocks until it is done. struct husk_wait gives it a deadline and a way to cancel it, from any thread; what it had
- * begun is then interrupted and cleaned up behind the scenes. A cancelled create leaves no container; an interrupted run keeps the
- * session's variables.
+ * Waiting. Every call blocks until it is done. struct husk_wait gives it a deadline and a way to cancel it from any
+ * thread; its work is then interrupted and cleaned up in the background. A cancelled create leaves no container; an
+ * interrupted run keeps the session's variables.
  *
- * Threads. Any thread may call any function at any time, on the same manager and even on the same session: runs of one session are
- * queued, those of several run side by side. Callbacks run in the thread that made the call, while it waits, and may call libhusk.
- * All managers of a process share one private thread, which is there while a manager is open; it blocks all signals but SIGCHLD, whose
- * handler is installed process-wide while the docker client runs (programs that reap their own children by pid are not disturbed; ones
- * that wait for any child at all would take ours away).
+ * Threads. Any thread may call any function at any time, on the same manager and even on the same session: runs of
+ * one session are queued, those of several sessions run in parallel. Callbacks run in the calling thread while it
+ * waits, and may call libhusk. All managers of a process share one private thread, which exists while a manager is
+ * open. It blocks all signals except SIGCHLD, whose handler is installed process-wide while the docker client runs.
+ * Programs that reap their own children by pid are not affected; a program that waits for any child would reap ours.
  *
- * fork. A child that calls exec at once has nothing to heed: descriptors are close-on-exec. One that goes on may use none of the
- * managers that it inherited (calls return cause "forked", husk_close() included, and do nothing), and may open its own. While such a
- * child lives, other servers consider the parent's sessions as owned, also after the parent has ended. Fork before opening where you can.
+ * fork. A child that calls exec immediately needs no care: descriptors are close-on-exec. Any other child must not
+ * use the managers that it inherited (calls, including husk_close(), do nothing and return cause "forked"), but may
+ * open its own. While such a child lives, other servers treat the parent's sessions as owned, even after the parent
+ * has ended. Fork before opening if you can.
  *
- * Ending. husk_close() ends the sessions that were made through the manager, unless .keep_sessions is set. If the process ends without
- * it, they end with their lease (SESSION_LEASE_SECONDS).
+ * Ending. husk_close() ends the sessions that were created through the manager, unless .keep_sessions is set. If the
+ * process ends without it, they end with their lease (SESSION_LEASE_SECONDS).
  *
- * Versions. Exported symbols are versioned (HUSK_0.1, HUSK_0.2) and begin with husk_. A symbol, once released, keeps its meaning. */
+ * Versions. Exported symbols are versioned (HUSK_0.1, HUSK_0.2) and begin with husk_. A released symbol keeps its
+ * meaning. */
 #ifndef HUSK_H
 #define HUSK_H
 
@@ -70,23 +72,23 @@ extern "C" {
 
 #define HUSK_MUST_CHECK __attribute__((__warn_unused_result__))
 
-/* "0.1.0": of the library that runs, which may be newer than this header. */
+/* "0.1.0": the version of the running library, which may be newer than this header. */
 const char *husk_version(void);
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
 struct husk_error {
-	/* What kind of failure: "invalid" (the call makes no sense), "not_found", "foreign" (of another conversation), "limit", "busy",
-	 * "timeout" (the deadline of the call), "cancelled", "engine", "image" (not there), "died" (the session is gone), "store",
-	 * "install", "internal". */
+	/* The kind of failure: "invalid" (wrong arguments), "not_found", "foreign" (of another conversation),
+	 * "limit", "busy", "timeout" (the deadline of the call), "cancelled", "engine", "image" (missing), "died"
+	 * (the session is gone), "store", "install", "internal". */
 	const char *kind;
-	/* Why, finer: a word such as "no_engine", "no_session", "limit_sessions", "oom", "install_failed". Of this library itself:
-	 * "misuse", "closed", "forked", "deadline", "cancelled". "none" if there is nothing finer. Programs decide by kind and cause,
-	 * never by the sentences. */
+	/* The cause, more specific: a word such as "no_engine", "no_session", "limit_sessions", "oom",
+	 * "install_failed". This library adds "misuse", "closed", "forked", "deadline", "cancelled". "none" if
+	 * there is nothing more specific. Programs decide by kind and cause, never by the sentences. */
 	const char *cause;
-	/* One sentence for a person: what happened. */
+	/* One sentence for people: what happened. */
 	const char *message;
-	/* What to do next; "" if there is nothing to say. */
+	/* The next step; "" if there is no hint. */
 	const char *hint;
 };
 void husk_error_free(struct husk_error *e);
@@ -97,28 +99,32 @@ struct husk;
 
 struct husk_settings {
 	size_t size;
-	/* "NAME=value", ends with NULL: settings as husk(1) lists them, and XDG_STATE_HOME, XDG_DATA_HOME and XDG_CONFIG_HOME, which say
-	 * where records and files are. They win over the other two sources. A name that does not exist is an error. */
+	/* "NAME=value", ends with NULL: settings as husk(1) lists them, and XDG_STATE_HOME, XDG_DATA_HOME and
+	 * XDG_CONFIG_HOME, which say where records and files are. They override the other two sources. An unknown
+	 * name is an error. */
 	const char *const *values;
-	/* Not 0: also the settings in the environment, … */
+	/* Not 0: also read the settings in the environment, … */
 	int use_environment;
 	/* … and in $XDG_CONFIG_HOME/husk/.env, … */
 	int use_file;
-	/* … or in this file, which must then exist. NULL = the usual one. */
+	/* … or in this file, which must then exist. NULL = the default file. */
 	const char *file;
-	/* Not 0: husk_close() leaves its sessions to their lease, for another process with the same conversation to take over. */
+	/* Not 0: husk_close() leaves its sessions running until their lease ends, so another process with the same
+	 * conversation can take them over. */
 	int keep_sessions;
-	/* The husk program, for a helper that cleans up behind a process that has ended. NULL = husk on the PATH, if it is there. */
+	/* The husk program, for a helper that cleans up after a process that has ended. NULL = husk on the PATH,
+	 * if it exists. */
 	const char *program;
 };
 
-/* settings NULL: all defaults; neither environment nor file is read. Contacts nothing yet. */
+/* settings NULL: all defaults; reads neither environment nor file. Makes no connection yet. */
 struct husk_error *husk_open(const struct husk_settings *settings, struct husk **ret) HUSK_MUST_CHECK;
-/* Ends the sessions that it made (see .keep_sessions) and waits for that, at most 10 s. Calls that wait in other threads return with
- * cause "closed". The manager and its conversations are then gone, also where an error says that something went wrong on the way. */
+/* Ends the sessions that the manager created (see .keep_sessions) and waits for that, at most 10 s. Calls that
+ * wait in other threads return with cause "closed". The manager and its conversations are then gone, even if an
+ * error is returned. */
 struct husk_error *husk_close(struct husk *h);
 
-/* The languages of this build: NULL past the last; they are never freed. */
+/* The languages of this build: NULL past the last; never freed. */
 struct husk_language {
 	const char *name;      /* "python" */
 	const char *title;     /* "Python" */
@@ -131,22 +137,22 @@ const struct husk_language *husk_language(size_t i);
 
 struct husk_cancel;
 
-/* A switch that ends calls: those that wait with it now, and those that will. */
+/* Cancels calls: those that wait with it now, and later ones. */
 struct husk_error *husk_cancel_new(struct husk_cancel **ret) HUSK_MUST_CHECK;
 /* From any thread. */
 void husk_cancel(struct husk_cancel *cancel);
-/* No call may wait with it any more. */
+/* No call may still wait with it. */
 void husk_cancel_free(struct husk_cancel *cancel);
 
 struct husk_wait {
 	size_t size;
-	/* Milliseconds from now, after which the call is given up: kind "timeout", cause "deadline". 0 = none. Not the same as the
-	 * timeout of a run, which is kept inside the sandbox and gives a result. */
+	/* Milliseconds from now until the call fails with kind "timeout", cause "deadline". 0 = none. The timeout
+	 * of a run is different: it applies inside the session and gives a result. */
 	uint64_t deadline_ms;
 	/* Kind "cancelled", cause "cancelled". NULL = none. */
 	struct husk_cancel *cancel;
-	/* Called while the call waits, about ten times a second, in the calling thread; anything but 0 cancels. For interpreters that
-	 * have to look after signals. NULL = not called. */
+	/* Called about ten times a second in the calling thread while the call waits; a return value other than 0
+	 * cancels. For interpreters that must check for signals. NULL = not called. */
 	int (*on_idle)(void *ctx);
 	void *ctx;
 };
@@ -155,17 +161,18 @@ struct husk_wait {
 
 struct husk_conversation;
 
-/* What sessions, exports and limits belong to. */
+/* The owner of sessions, exports and limits. */
 struct husk_conversation_options {
 	size_t size;
-	/* Up to 128 letters, digits, '.', '_' and '-'. NULL = a new one of its own, unless … */
+	/* Up to 128 letters, digits, '.', '_' and '-'. NULL = a new conversation, unless … */
 	const char *id;
-	/* … this is not 0: the one of this user, which `husk mcp` serves too. */
+	/* … this is not 0: the conversation of this user, which `husk mcp` serves too. */
 	int own;
 	/* 0 = CONTAINER_MAX_SESSIONS_PER_THREAD. */
 	uint64_t max_sessions;
 };
-/* One with an id, and the user's own, take over sessions that a former process of the same conversation has left. */
+/* A conversation with an id, and the user's own, takes over sessions that an earlier process of the same
+ * conversation left. */
 struct husk_error *husk_conversation_open(struct husk *h, const struct husk_conversation_options *options,
 					  struct husk_conversation **ret) HUSK_MUST_CHECK;
 /* Its sessions stay until husk_close(), which closes conversations too. */
@@ -177,63 +184,63 @@ struct husk_session {
 	const char *id;
 	const char *language;
 	const char *
-		status; /* "starting", "adopting", "running", "dead"; of husk_list_all() "starting", "running", "busy", "left" */
-	const char *dependencies; /* JSON: name to version as installed; NULL if there are none */
+		status; /* "starting", "adopting", "running", "dead"; in husk_list_all() "starting", "running", "busy", "left" */
+	const char *dependencies; /* JSON: name to installed version; NULL if there are none */
 	uint64_t age_seconds, idle_seconds;
-	/* Of husk_list_all() only: */
+	/* Only in husk_list_all(): */
 	const char *conversation;
 	const char *owner;     /* "process 123 on box" */
 	uint64_t left_seconds; /* until its hard lifetime ends */
-	uint64_t memory;       /* bytes; 0 = not known */
-	/* What it may have: bytes of memory, bytes of its home directory on disk, CPUs. */
+	uint64_t memory;       /* bytes; 0 = unknown */
+	/* Limits: bytes of memory, bytes of its home directory on disk, CPUs. */
 	uint64_t memory_limit, disk_limit;
 	double cpus;
-	const char *name; /* NULL = it has none */
+	const char *name; /* NULL = no name */
 };
 void husk_session_free(struct husk_session *s);
 
 struct husk_create {
 	size_t size;
 	const char *language; /* or an alias; NULL = "python" */
-	/* "name" or "name==version", ends with NULL: installed before it starts; a set is kept, so that the next session with it starts
-	 * at once. */
+	/* "name" or "name==version", ends with NULL: installed before the session starts. A set is kept, so the
+	 * next session with it starts quickly. */
 	const char *const *dependencies;
-	/* 0 = as CONTAINER_NETWORK_ENABLED says, 1 = on (refused where that says no), -1 = off. */
+	/* 0 = as CONTAINER_NETWORK_ENABLED says, 1 = on (refused if the setting forbids it), -1 = off. */
 	int network;
-	/* What the installer says, as it says it. */
+	/* The installer's output, as it arrives. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	void *ctx;
-	/* "NAME=value", ends with NULL: of the interpreter and all commands. Values are kept nowhere. */
+	/* "NAME=value", ends with NULL: for the interpreter and all commands. Values are not stored. */
 	const char *const *env;
-	/* Where they start: absolute, or from /workspace; NULL = /workspace. */
+	/* Working directory: absolute, or relative to /workspace; NULL = /workspace. */
 	const char *cwd;
-	/* What it may have, in bytes of memory, bytes of its home directory on disk, and CPUs: 0 = as the settings say; more than
-	 * CONTAINER_MEMORY_MAX, CONTAINER_DISK_MAX and CONTAINER_CPUS_MAX allow is refused. */
+	/* Limits in bytes of memory, bytes of its home directory on disk, and CPUs: 0 = as the settings say;
+	 * values above CONTAINER_MEMORY_MAX, CONTAINER_DISK_MAX and CONTAINER_CPUS_MAX are refused. */
 	uint64_t memory, disk;
 	double cpus;
-	/* One of CONTAINER_IMAGES, by its name, instead of the language's own image; NULL = that. */
+	/* The name of one of CONTAINER_IMAGES, instead of the language's own image; NULL = the language's. */
 	const char *image;
-	/* To use in place of its id, within the conversation and for husk's verbs: letters, digits, '.', '_' and '-', a letter first, at
-	 * most 25; NULL = none. */
+	/* Can be used instead of the id, within the conversation and for husk's verbs: letters, digits, '.', '_'
+	 * and '-', a letter first, at most 25; NULL = none. */
 	const char *name;
 };
-/* It runs when this returns. options NULL = a Python session. */
+/* The session is running when this returns. options NULL = a Python session. */
 struct husk_error *husk_create(struct husk_conversation *c, const struct husk_create *options,
 			       const struct husk_wait *wait, struct husk_session **ret) HUSK_MUST_CHECK;
-/* Its container is gone when this returns. */
+/* The container is gone when this returns. */
 struct husk_error *husk_stop(struct husk_conversation *c, const char *session, const struct husk_wait *wait);
 
 struct husk_sessions {
 	size_t n;
 	const struct husk_session *const *v;
-	/* Why the list may not be complete; NULL if it is. */
+	/* Why the list may be incomplete; NULL if it is complete. */
 	const char *unsure;
 };
 void husk_sessions_free(struct husk_sessions *s);
-/* Those of the conversation that this manager has, oldest first. */
+/* The conversation's sessions in this manager, oldest first. */
 struct husk_error *husk_list(struct husk_conversation *c, const struct husk_wait *wait,
 			     struct husk_sessions **ret) HUSK_MUST_CHECK;
-/* One of them. */
+/* One session of the list. */
 struct husk_error *husk_info(struct husk_conversation *c, const char *session, const struct husk_wait *wait,
 			     struct husk_session **ret) HUSK_MUST_CHECK;
 
@@ -241,33 +248,37 @@ struct husk_error *husk_info(struct husk_conversation *c, const char *session, c
 
 struct husk_run {
 	size_t size;
-	/* Seconds that it may take, 1 to 300; then it is interrupted, and its variables are kept.
-	 * 0 = CONTAINER_EXECUTION_TIMEOUT_SECONDS. */
+	/* Time limit in seconds, 1 to 300. At the limit the run is interrupted, and its variables are kept. 0 =
+	 * CONTAINER_EXECUTION_TIMEOUT_SECONDS. */
 	uint64_t timeout;
-	/* Live output by whole lines, or what there is of a line after 50 ms; stream is 1 (stdout) or 2 (stderr). The result has all of it
-	 * once more. */
+	/* Live output in whole lines, or a partial line after 50 ms; stream is 1 (stdout) or 2 (stderr). The
+	 * result has all of the output again. */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
 	void *ctx;
-	/* "NAME=value", ends with NULL: for this run alone. */
+	/* "NAME=value", ends with NULL: only for this run. */
 	const char *const *env;
-	/* Of a command, for this run alone: absolute, or from where the last one ended; NULL = there. */
+	/* For a command, only for this run: absolute, or relative to where the last command ended; NULL = there. */
 	const char *cwd;
-	/* Not 0: the call returns after wait_seconds, at most 300, at the latest. A run that goes on then is told with the ending "running",
-	 * its number and what there is so far. Its .timeout may be any number, and without one it may take as long as the session lives. */
+	/* Not 0: the call returns after at most wait_seconds (at most 300). If the run has not ended by then, the
+	 * result has the ending "running", its number and the output so far. Its .timeout may then be any number;
+	 * by default it is the session's lifetime. */
 	int has_wait;
 	uint64_t wait_seconds;
-	/* A run that goes on, by number, in place of code or a command, which are NULL then: it is waited for once more
-	 * (wait_seconds, or as long as a run may take by default), and only what is new of it comes. 0 = none. */
+	/* The number of an existing run to wait for, instead of code or a command, which must be NULL. Waits for
+	 * wait_seconds, or as long as a run may take by default, and returns only new output. 0 = none. */
 	uint64_t run;
 	/* Not 0, with .run: ends it. */
 	int interrupt;
-	/* Not 0, of husk_execute(): a new interpreter first; the code may be NULL. Variables are gone, files are kept. */
+	/* Not 0, for husk_execute(): starts a new interpreter first; the code may be NULL. Variables are gone,
+	 * files are kept. */
 	int restart;
-	/* Not 0: it may ask. The call returns when it does, with the ending "waiting" and the prompt, and after wait_seconds (by default as
-	 * long as a run may take); .run with .input answers it. A command has a terminal of rows and cols; 0 = 24 and 80. */
+	/* Not 0: the run may prompt for input. The call returns at a prompt, with the ending "waiting" and the
+	 * prompt, or after wait_seconds (by default as long as a run may take). Answer with .run and .input. A
+	 * command has a terminal of rows and cols; 0 = 24 and 80. */
 	int interactive;
 	int rows, cols;
-	/* With .run: the answer, at most 32 KiB; keys by name, as <Ctrl-C>, <Tab>, <Up>. Enter follows, but not after a key. */
+	/* With .run: the input, at most 32 KiB; keys by name, such as <Ctrl-C>, <Tab>, <Up>. Enter follows, but
+	 * not after a key. */
 	const char *input;
 };
 
@@ -284,42 +295,42 @@ struct husk_bundle {
 
 struct husk_result {
 	/* "ok", "error", "timeout", "interrupted", "oom", "kernel_died", "container_died", "session_lost";
-	 * "running" or "waiting" if it goes on. */
+	 * "running" or "waiting" if the run has not ended. */
 	const char *ending;
-	/* One sentence: what happened and what is left; NULL if there is nothing to say. */
+	/* One sentence: what happened and what remains; NULL if there is none. */
 	const char *detail;
-	/* Why, where an ending did not come from inside the container; "none" otherwise. */
+	/* The cause of an ending that did not come from inside the container; "none" otherwise. */
 	const char *cause;
 	const char *out, *err;	       /* printed text, cut to MAX_STDOUT_CHARS and MAX_STDERR_CHARS; never NULL */
-	uint64_t out_bytes, err_bytes; /* what was printed */
+	uint64_t out_bytes, err_bytes; /* bytes printed */
 	int out_truncated, err_truncated;
-	const struct husk_bundle *value; /* of the last expression; NULL if there was none */
+	const struct husk_bundle *value; /* value of the last expression; NULL if there was none */
 	size_t n_displays;
-	const struct husk_bundle *const *displays; /* pictures, tables and whatever else was shown, in order */
+	const struct husk_bundle *const *displays; /* pictures, tables and other displays, in order */
 	uint64_t displays_dropped;
-	const char *error_type; /* NULL if the code raised nothing; then the next two are NULL too */
+	const char *error_type; /* NULL if the code raised no error; then the next two are NULL too */
 	const char *error_message;
 	const char *error_traceback;
-	int has_exit_code; /* commands, and kernels that ended themselves */
+	int has_exit_code; /* for commands, and kernels that ended themselves */
 	int exit_code;
 	int signal; /* 0 = none */
 	uint64_t duration_ms;
-	uint64_t memory_peak, memory_limit; /* bytes; 0 = not known */
+	uint64_t memory_peak, memory_limit; /* bytes; 0 = unknown */
 	uint64_t oom_kills;		    /* processes that were killed for memory during the run */
 	int kernel_restarted;		    /* variables are gone, files are kept */
-	int session_gone;		    /* all is gone */
-	const char *notice;		    /* how long the session still has, where that is not long; NULL otherwise */
-	/* Runs that nobody waited for, a former process's too, and that have ended since: each is told once. */
+	int session_gone;		    /* everything is gone */
+	const char *notice;		    /* the remaining lifetime of the session, if it is short; NULL otherwise */
+	/* Runs without a waiter that have ended since, also of an earlier process. Each is reported once. */
 	size_t n_earlier;
 	const struct husk_result *const *earlier;
 	uint64_t run;	  /* its number in the session */
-	int queued;	  /* it has not begun yet */
+	int queued;	  /* not begun yet */
 	uint64_t behind;  /* the run that it had to wait for, if nobody waits for that one; 0 = none */
-	const char *lost; /* variables that went with an interpreter, as far as they were known; NULL if none did */
-	/* Numbers of the runs that go on, and that nobody waits for. */
+	const char *lost; /* variables lost with an interpreter, as far as they were known; NULL if none were lost */
+	/* Numbers of the runs that continue without a waiter. */
 	size_t n_running;
 	const uint64_t *running;
-	/* Of the ending "waiting": what it asks, and whether what is typed is shown. NULL otherwise. */
+	/* For the ending "waiting": the prompt, and whether typed text is hidden. NULL otherwise. */
 	const char *prompt;
 	int password;
 };
@@ -331,7 +342,8 @@ const char *husk_text(const struct husk_result *r);
 struct husk_error *husk_execute(struct husk_conversation *c, const char *session, const char *code,
 				const struct husk_run *options, const struct husk_wait *wait,
 				struct husk_result **ret) HUSK_MUST_CHECK;
-/* Runs a command with bash beside it; its directory, exported variables and background jobs persist. */
+/* Runs a command with bash in the session's container; its directory, exported variables and background jobs
+ * persist. */
 struct husk_error *husk_terminal(struct husk_conversation *c, const char *session, const char *command,
 				 const struct husk_run *options, const struct husk_wait *wait,
 				 struct husk_result **ret) HUSK_MUST_CHECK;
@@ -340,8 +352,8 @@ struct husk_error *husk_terminal(struct husk_conversation *c, const char *sessio
 
 struct husk_variable {
 	const char *name, *type;
-	const char *shape; /* "" if that says nothing */
-	uint64_t bytes;	   /* 0 = not known */
+	const char *shape; /* "" if it is not informative */
+	uint64_t bytes;	   /* 0 = unknown */
 };
 struct husk_disk {
 	const char *path;
@@ -350,27 +362,27 @@ struct husk_disk {
 struct husk_run_state {
 	uint64_t number;
 	const char *kind;  /* "code", "terminal" */
-	const char *state; /* "queued", "running", "waiting": for an answer, "ended": and not told yet */
+	const char *state; /* "queued", "running", "waiting" (for input), "ended" (not reported yet) */
 	uint64_t age_ms;
 };
 struct husk_look {
 	const struct husk_session *session; /* not yours to free */
-	uint64_t left_seconds;		    /* until its hard lifetime ends; UINT64_MAX = it has none */
-	uint64_t idle_left_seconds;	    /* until it ends for want of use */
+	uint64_t left_seconds;		    /* until its hard lifetime ends; UINT64_MAX = unlimited */
+	uint64_t idle_left_seconds;	    /* until it ends because it is idle */
 	size_t n_runs;
 	const struct husk_run_state *const *runs;
 	int answered;		       /* 0: the container did not answer in time, and nothing below is known */
-	uint64_t memory, memory_limit; /* bytes; 0 = not known */
+	uint64_t memory, memory_limit; /* bytes; 0 = unknown */
 	size_t n_disks;
 	const struct husk_disk *const *disks;
-	int has_variables; /* the interpreter has told them; */
+	int has_variables; /* the interpreter has reported them; */
 	int fresh;	   /* 0: a cell is running, and they are from before it */
 	size_t n_variables;
 	const struct husk_variable *const *variables; /* the largest first */
-	uint64_t more_variables;		      /* that are not listed */
+	uint64_t more_variables;		      /* not listed */
 };
-/* The status of a session, found without running anybody's code. keep_alive not 0: this counts as use. husk_look() and
- * husk_look_free() are the same under their names of HUSK_0.1; the struct keeps its name. */
+/* The status of a session, without running code in it. keep_alive not 0: counts as use. husk_look() and
+ * husk_look_free() are the HUSK_0.1 names; the struct keeps its name. */
 struct husk_error *husk_status(struct husk_conversation *c, const char *session, int keep_alive,
 			       const struct husk_wait *wait, struct husk_look **ret) HUSK_MUST_CHECK;
 void husk_status_free(struct husk_look *l);
@@ -380,37 +392,38 @@ void husk_look_free(struct husk_look *l);
 
 /* --- queries to an interpreter ------------------------------------------------------------------------------------ */
 
-/* What editors and consoles ask while somebody types. The interpreter answers as it stands, and nothing is left behind: no execution,
- * no value, no history. It counts as use of the session. Only an idle interpreter can be asked: while code runs, or when some begins,
- * the error is kind "busy", cause "interpreter_busy"; one that takes seconds is told to leave it (kind "timeout"). Runtimes that cannot
- * say give cause "cannot_answer", sessions from older images "old_session". Positions count Unicode code points. At most 256 KiB of code. */
+/* Queries of editors and consoles. The interpreter answers from its current state and records nothing: no
+ * execution, no value, no history. A query counts as use of the session. Only an idle interpreter can answer:
+ * while code runs, or when some begins, the error has kind "busy", cause "interpreter_busy"; a query that takes
+ * seconds is ended (kind "timeout"). Runtimes without queries give cause "cannot_answer", sessions from older
+ * images "old_session". Positions count Unicode code points. At most 256 KiB of code. */
 
-/* What could stand in place of the code from start to before end. */
+/* Possible replacements for the code from start to before end. */
 struct husk_completion {
 	size_t start, end;
 	size_t n;
 	const char *const *matches;
-	int more; /* not 0: there are others */
+	int more; /* not 0: there are more */
 };
 void husk_completion_free(struct husk_completion *c);
 struct husk_error *husk_complete(struct husk_conversation *c, const char *session, const char *code, size_t cursor,
 				 const struct husk_wait *wait, struct husk_completion **ret) HUSK_MUST_CHECK;
 
-/* What is known of the name at the cursor. */
+/* Help for the name at the cursor. */
 struct husk_help {
 	int found;
 	const char *text; /* NULL if nothing was found */
-	const char *html; /* the same; NULL if the interpreter has none */
+	const char *html; /* the same as HTML; NULL if the interpreter has none */
 };
 void husk_help_free(struct husk_help *h);
-/* detail not 0: all that there is, such as the source. */
+/* detail not 0: everything, such as the source. */
 struct husk_error *husk_inspect(struct husk_conversation *c, const char *session, const char *code, size_t cursor,
 				int detail, const struct husk_wait *wait, struct husk_help **ret) HUSK_MUST_CHECK;
 
-/* Is the code whole, or does it go on? */
+/* Whether the code is complete, or continues on the next line. */
 struct husk_wholeness {
-	const char *state;  /* "complete", "incomplete", "invalid": no more lines make it right; "unknown" */
-	const char *indent; /* of "incomplete": what the next line may begin with; "" otherwise */
+	const char *state;  /* "complete", "incomplete", "invalid" (no further lines can make it valid), "unknown" */
+	const char *indent; /* for "incomplete": the indent of the next line; "" otherwise */
 };
 void husk_wholeness_free(struct husk_wholeness *w);
 struct husk_error *husk_is_complete(struct husk_conversation *c, const char *session, const char *code,
@@ -424,47 +437,48 @@ struct husk_import {
 	const void *content; /* its bytes */
 	size_t n;
 	const char *
-		source; /* a file or folder of the host that this process can read; IMPORT_ALLOWED_DIRS limits models only */
-	const char *session, *path; /* what another session of the conversation exported, also one that has ended */
-	const char *destination;    /* NULL = /workspace and the name of the source; required with content */
+		source; /* a file or folder of the host that this process can read; IMPORT_ALLOWED_DIRS limits only models */
+	const char *session,
+		*path;		 /* an export of another session of the conversation, even if that session has ended */
+	const char *destination; /* NULL = /workspace and the name of the source; required with content */
 };
 
-/* What became of one entry. */
+/* The result of one entry. */
 struct husk_file {
 	int success;
-	const char *source; /* imports: as it was asked for */
-	const char *path;   /* in the sandbox, absolute */
+	const char *source; /* imports: as requested */
+	const char *path;   /* in the session, absolute */
 	uint64_t bytes;
-	const struct husk_error *error; /* why not; NULL on success. Not yours to free */
-	/* Exports that succeeded; NULL otherwise: */
+	const struct husk_error *error; /* the reason of a failure; NULL on success. Not yours to free */
+	/* For exports that succeeded; NULL otherwise: */
 	const char *id, *session, *name, *mime, *hash, *uri;
-	/* The hash is the BLAKE2b of the file at host_path, 256 bits, in hex. Of more than 4 MiB it is the SHA-256 of the SHA-256s of
-	 * its pieces of 4 MiB, one after the other, as bytes. */
-	const char *host_path; /* of the file, or of a tar of the folder */
+	/* The hash is the BLAKE2b of the file at host_path, 256 bits, in hex. For more than 4 MiB it is the
+	 * SHA-256 of the concatenated binary SHA-256s of its 4 MiB pieces. */
+	const char *host_path; /* size of the file, or of a tar of the folder */
 	int folder;
 	uint64_t stored;     /* bytes of the file at host_path */
 	uint64_t created_ms; /* since the epoch */
 	size_t n_notices;
-	const char *const *notices; /* what was left out, and why */
+	const char *const *notices; /* what was left out, with the reason */
 };
 struct husk_files {
 	size_t n;
 	const struct husk_file *const *v;
-	int success; /* of all of them */
+	int success; /* total */
 };
 void husk_files_free(struct husk_files *f);
 
 struct husk_copy {
 	size_t size;
-	/* One line on how far it is. */
+	/* One line of progress. */
 	void (*on_progress)(void *ctx, const char *line);
 	void *ctx;
 };
-/* Copies files and folders into the session; each entry is tried, and one that fails does not stop the others. */
+/* Copies files and folders into the session. Each entry is tried; a failed entry does not stop the others. */
 struct husk_error *husk_import(struct husk_conversation *c, const char *session, const struct husk_import *const *items,
 			       size_t n, const struct husk_copy *options, const struct husk_wait *wait,
 			       struct husk_files **ret) HUSK_MUST_CHECK;
-/* Copies files and folders out of it, to outlive it; relative paths are below /workspace. */
+/* Copies files and folders out of the session, to outlive it; relative paths are below /workspace. */
 struct husk_error *husk_export(struct husk_conversation *c, const char *session, const char *const *paths, size_t n,
 			       const struct husk_copy *options, const struct husk_wait *wait,
 			       struct husk_files **ret) HUSK_MUST_CHECK;
@@ -472,30 +486,30 @@ struct husk_error *husk_export(struct husk_conversation *c, const char *session,
 struct husk_error *husk_exports(struct husk_conversation *c, size_t limit, const struct husk_wait *wait,
 				struct husk_files **ret) HUSK_MUST_CHECK;
 
-/* The content of an export: of a folder, the tar of it. */
+/* The content of an export; for a folder, a tar of it. */
 struct husk_content {
 	const void *data; /* never NULL */
 	size_t n;
 };
 void husk_content_free(struct husk_content *content);
-/* Reads an export, by the id that husk_export() or husk_exports() gave it. One of more than max bytes (0 = 64 MiB) is refused as "limit":
- * read it at its host_path. */
+/* Reads an export by the id from husk_export() or husk_exports(). More than max bytes (0 = 64 MiB) is refused with
+ * "limit": read the file at its host_path. */
 struct husk_error *husk_read_export(struct husk_conversation *c, const char *id, size_t max,
 				    const struct husk_wait *wait, struct husk_content **ret) HUSK_MUST_CHECK;
 
 /* --- for the person whose sessions these are: all conversations, all processes -------------------------------------- */
 
-/* The sessions of all conversations. husk_everything() is the same under its name of HUSK_0.1. */
+/* The sessions of all conversations. husk_everything() is its HUSK_0.1 name. */
 struct husk_error *husk_list_all(struct husk *h, const struct husk_wait *wait,
 				 struct husk_sessions **ret) HUSK_MUST_CHECK;
 struct husk_error *husk_everything(struct husk *h, const struct husk_wait *wait,
 				   struct husk_sessions **ret) HUSK_MUST_CHECK;
-/* Removes a session, whoever uses it; NULL = all of them. ret_n (may be NULL): how many. */
+/* Removes a session, even if it is in use; NULL = all of them. ret_n (may be NULL): how many. */
 struct husk_error *husk_remove(struct husk *h, const char *session, const struct husk_wait *wait, size_t *ret_n);
-/* Tidies up behind processes that ended. ret_n (may be NULL): how many containers were removed. */
+/* Cleans up after processes that ended. ret_n (may be NULL): how many containers were removed. */
 struct husk_error *husk_collect(struct husk *h, const struct husk_wait *wait, size_t *ret_n);
 
-/* What was executed in a session, by number. */
+/* The executions of a session, by number. */
 struct husk_execution {
 	uint64_t number;
 	const char *kind;	       /* "code", "terminal", … */
@@ -508,7 +522,7 @@ struct husk_history {
 	const struct husk_execution *const *v;
 };
 void husk_history_free(struct husk_history *r);
-/* The last ones, at most limit (0 = 100). */
+/* The last executions, at most limit (0 = 100). */
 struct husk_error *husk_history(struct husk *h, const char *session, size_t limit, const struct husk_wait *wait,
 				struct husk_history **ret) HUSK_MUST_CHECK;
 

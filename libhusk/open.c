@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "libhusk/call.h"
 
-/* What sessions get to end in, when their manager is closed. */
+/* Time for sessions to end when their manager is closed. */
 #define CLOSE_MS 10000
-/* For what the store was told. */
+/* Time to finish writing to the store. */
 #define SETTLE_MS 1000
 #define ID_MAX 128
 
@@ -40,7 +40,7 @@ struct husk_error *open_on(const struct husk_settings *settings, const char *eng
 		handle_free(h);
 		return error_of(&f);
 	}
-	/* A script knows best how many sessions it will make: it is not second-guessed. */
+	/* A script knows how many sessions it needs, so no warm containers are kept unless the settings ask for them. */
 	if (!h->config.warm_pool_text)
 		h->config.warm_pool.n = 0;
 	h->keep_sessions = s.keep_sessions;
@@ -60,7 +60,7 @@ struct husk_error *husk_open(const struct husk_settings *settings, struct husk *
 
 /* --- closing ------------------------------------------------------------------------------------------------------- */
 
-/* On the loop, but for the last three. */
+/* On the loop, except the last three. */
 struct closing {
 	struct task task;
 	struct husk *husk;
@@ -104,7 +104,8 @@ static void on_close_deadline(void *ctx)
 {
 	struct closing *closing = ctx;
 	error_set(&closing->fail, FAIL_TIMEOUT, ERROR_DEADLINE,
-		  "%zu sessions did not end within %d s; they were told to go", closing->stopping, CLOSE_MS / 1000);
+		  "%zu sessions have not ended within %d s; they were asked to stop", closing->stopping,
+		  CLOSE_MS / 1000);
 	manager_leave_nothing(closing->husk->manager);
 	end_manager(closing);
 }
@@ -132,8 +133,8 @@ static void close_manager(struct task *task)
 		call_end(call, &closed);
 	closing->deadline = timer_new(thread_loop(), on_close_deadline, closing);
 	timer_start(closing->deadline, CLOSE_MS, 0);
-	/* No conversation is added any more, and none is taken away. The lock is not held: a process is started for each stop, and
-	 * fork takes it. */
+	/* Conversations are neither added nor removed now. The lock is not held, because each stop starts a
+	 * process, and fork takes the lock. */
 	list_for_each(c, &h->conversations, struct husk_conversation, node)
 		if (!h->keep_sessions)
 			stop_made(closing, c);
@@ -159,10 +160,10 @@ struct husk_error *husk_close(struct husk *h)
 	struct husk_error *error = NULL;
 	if (!handle_hold(h, "husk_close", &error))
 		return error;
-	/* Two threads may close at once; the second finds nothing. */
+	/* Two threads may close at the same time; the second finds nothing. */
 	if (!handle_remove(h)) {
 		handle_let_go(h);
-		return error_misuse("husk_close(): this is not open (any more)");
+		return error_misuse("husk_close(): the handle is not open");
 	}
 	struct closing closing = { .task.fn = close_manager, .husk = h };
 	wait_for_close(&closing);
@@ -240,7 +241,7 @@ struct husk_error *husk_conversation_open(struct husk *h, const struct husk_conv
 	if (opening.opened)
 		*ret = c;
 	else
-		free(c), error = error_misuse("%s(): this is not open (any more)", function);
+		free(c), error = error_misuse("%s(): the handle is not open", function);
 	handle_let_go(h);
 	return error;
 }
@@ -272,5 +273,5 @@ struct husk_error *husk_conversation_close(struct husk_conversation *c)
 	if (first)
 		thread_do(close_conversation, c);
 	handle_let_go(h);
-	return first ? NULL : error_misuse("husk_conversation_close(): this is not open (any more)");
+	return first ? NULL : error_misuse("husk_conversation_close(): the handle is not open");
 }

@@ -4,7 +4,7 @@
 
 #include "libhusk/handle.h"
 
-/* As husk_open(), on a kind of engine by its name; NULL = the usual one. For tests too. */
+/* Like husk_open(), with a kind of engine by name; NULL = the default. For tests too. */
 struct husk_error *open_on(const struct husk_settings *settings, const char *engine, struct husk **ret);
 
 #endif

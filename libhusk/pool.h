@@ -1,4 +1,4 @@
-/* Memory that is freed at once: what one answer consists of. */
+/* Memory that is freed all at once: the parts of one answer. */
 #ifndef HUSK_LIBHUSK_POOL_H
 #define HUSK_LIBHUSK_POOL_H
 

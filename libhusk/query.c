@@ -1,10 +1,10 @@
-/* Queries to a session's interpreter: completion, help, whether code is whole. */
+/* Queries to a session's interpreter: completion, help, completeness of code. */
 #include "libhusk/call.h"
 #include "libhusk/pool.h"
 
 #include "base/alloc.h"
 
-/* One answer, whichever it is. */
+/* One answer, of any kind. */
 struct owned_answer {
 	union {
 		struct husk_completion completion;
@@ -72,7 +72,7 @@ static struct op *start_query(struct call *call, struct fail *f)
 	return manager_query(call->conversation->conversation, &c->request, f);
 }
 
-/* *ret_answer is the caller's. */
+/* The caller owns *ret_answer. */
 static struct husk_error *ask(const char *function, struct husk_conversation *conversation,
 			      const struct query_request *request, const struct husk_wait *wait, const void *ret,
 			      struct owned_answer **ret_answer)

@@ -5,7 +5,7 @@
 #include "libhusk/take.h"
 
 #define TIMEOUT_MAX 300
-/* With a wait. */
+/* Limit with a wait. */
 #define TIMEOUT_LONG_MAX 604800
 #define WAIT_MAX 300
 
@@ -41,14 +41,14 @@ static struct op *start_run(struct call *call, struct fail *f)
 	return manager_run(call->conversation->conversation, &container_of(call, struct run_call, call)->request, f);
 }
 
-/* What contradicts itself is refused: nothing of it is guessed. */
+/* Contradictory options are refused, not guessed. */
 static struct husk_error *check(const char *function, enum run_kind kind, const struct husk_run *o, const char *text)
 {
 	uint64_t longest = o->has_wait || o->interactive ? TIMEOUT_LONG_MAX : TIMEOUT_MAX;
 	if (!text && !o->run && !o->restart)
 		return error_missing(function, kind == RUN_CODE ? "the code" : "the command");
 	if (text && o->run)
-		return error_misuse("%s(): a run that goes on has its text already: give NULL, or no .run", function);
+		return error_misuse("%s(): an existing run has its code already: pass NULL, or no .run", function);
 	if (o->interrupt && !o->run)
 		return error_misuse("%s(): .interrupt needs .run", function);
 	if (o->run && (o->timeout || o->env || o->cwd || o->restart || o->interactive))

@@ -48,7 +48,7 @@ static struct op *start_create(struct call *call, struct fail *f)
 	return manager_create(call->conversation->conversation, &create_call_of(call)->request, f);
 }
 
-/* "name==version", or "name" alone, in parts; the caller frees both the list and `text`, where its strings are. */
+/* Splits "name==version" or "name"; the caller frees both the list and `text`, which holds its strings. */
 static struct husk_error *split_dependencies(const char *const *wanted, struct strv *text, struct dependency **ret,
 					     size_t *ret_n)
 {
@@ -180,7 +180,7 @@ struct husk_error *husk_stop(struct husk_conversation *conversation, const char 
 
 struct list_call {
 	struct call call;
-	const char *session; /* of info */
+	const char *session; /* for info */
 	struct husk_sessions *sessions;
 	struct husk_session *found;
 };
@@ -194,7 +194,7 @@ static void add(void *ctx, const struct session_info *info)
 		c->found = take_session(info);
 }
 
-/* Answered at once: no operation. */
+/* Already answered, so there is no operation. */
 static struct op *start_list(struct call *call, struct fail *f)
 {
 	struct list_call *c = container_of(call, struct list_call, call);

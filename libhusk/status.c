@@ -27,7 +27,7 @@ static struct op *start_status(struct call *call, struct fail *f)
 		f);
 }
 
-/* `name` is the function that the program called; errors name it. */
+/* `name` is the function that the program called, for error messages. */
 static struct husk_error *status(const char *name, struct husk_conversation *conversation, const char *session,
 				 int keep_alive, const struct husk_wait *wait, struct husk_look **ret)
 {

@@ -6,7 +6,7 @@
 /* --- sessions ------------------------------------------------------------------------------------------------------ */
 
 struct owned_session {
-	struct husk_session session; /* first: what the caller has, as in the others below */
+	struct husk_session session; /* first: the caller has a pointer to it, as in the structs below */
 	struct pool pool;
 };
 

@@ -5,22 +5,22 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* For what the last manager left under way, such as a connection that is closed. */
+/* Time for the rest of the last manager's work, such as closing a connection. */
 #define DRAIN_MS 2000
 
 static struct {
-	pthread_mutex_t lock; /* of the thread's beginning and end */
+	pthread_mutex_t lock; /* for the thread's start and end */
 	pthread_mutex_t shared;
 	pthread_once_t once;
 	atomic_uint generation;
 	size_t users;
-	bool ending; /* somebody waits for the thread to end */
+	bool ending; /* a caller waits for the thread to end */
 	pthread_cond_t ended;
 	pthread_t thread;
 	struct loop *loop;
 	struct waker *waker;
 	struct task end;
-	/* What other threads have posted. */
+	/* Tasks that other threads have posted. */
 	pthread_mutex_t tasks_lock;
 	struct list tasks;
 } the = {
@@ -49,7 +49,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&the.lock);
 }
 
-/* The thread is not there. What it worked on stays as it is: nobody may touch it. */
+/* In a child of fork the thread does not exist. Its data stays unchanged and must not be touched. */
 static void in_child(void)
 {
 	atomic_fetch_add(&the.generation, 1);
@@ -154,7 +154,7 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* Signals are the caller's, but for that of our children. SIGPIPE is not wanted either: a write tells. */
+/* Signals belong to the caller, except SIGCHLD. SIGPIPE is blocked too, because a failed write reports the error. */
 static int start_thread(void)
 {
 	sigset_t blocked, before;
@@ -208,7 +208,7 @@ void thread_release(void)
 	pthread_mutex_unlock(&the.lock);
 	if (!last)
 		return;
-	/* Without the lock: the thread may be starting a process, and fork takes it. */
+	/* Without the lock: the thread may be starting a process, and fork takes the lock. */
 	the.end.fn = end;
 	thread_post(&the.end);
 	pthread_join(the.thread, NULL);

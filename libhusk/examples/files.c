@@ -1,5 +1,5 @@
-/* Files in, files out, and from one session to another in another language.
- *	cc files.c $(pkg-config --cflags --libs libhusk) && ./a.out */
+/* Copies files in, out, and from one session to another in another language. cc files.c $(pkg-config --cflags
+ * --libs libhusk) && ./a.out */
 #include <husk.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A session, a cell, its value: the shortest program.
- *	cc hello.c $(pkg-config --cflags --libs libhusk) && ./a.out */
+/* The shortest program: a session, a cell and its value. cc hello.c $(pkg-config --cflags --libs libhusk) &&
+ * ./a.out */
 #include <husk.h>
 #include <stdio.h>
 

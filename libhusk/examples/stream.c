@@ -1,5 +1,5 @@
-/* Live output, a time limit and a cancel from another thread.
- *	cc stream.c $(pkg-config --cflags --libs libhusk) -pthread && ./a.out */
+/* Live output, a time limit, and a cancel from another thread. cc stream.c $(pkg-config --cflags --libs libhusk)
+ * -pthread && ./a.out */
 #include <husk.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@ static void *cancel_it(void *unused)
 	return unused;
 }
 
-/* In the thread that made the call, while it waits. */
+/* Called in the calling thread while it waits. */
 static void show(void *ctx, int stream, const char *text, size_t n)
 {
 	pthread_t *canceller = ctx;
 	fwrite(text, 1, n, stream == 1 ? stdout : stderr);
-	if (canceller && memchr(text, '\n', n)) /* the whole line is there */
+	if (canceller && memchr(text, '\n', n)) /* the line is complete */
 		pthread_create(canceller, NULL, cancel_it, NULL);
 }
 
