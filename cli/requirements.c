@@ -120,8 +120,8 @@ static const char *take_string(const char *p, struct buf *out)
 	return *p == quote ? p + 1 : NULL;
 }
 
-/* Where the list of top-level key begins; NULL if there is no such key. */
-static const char *find_list(const char *toml, const char *key)
+/* Where the value of a top-level key begins; NULL if there is no such key. */
+static const char *find_value(const char *toml, const char *key)
 {
 	size_t n = strlen(key);
 	for (const char *p = toml; *(p = skip_blank(p)) && *p != '['; p += strcspn(p, "\n")) {
@@ -138,7 +138,7 @@ static const char *find_list(const char *toml, const char *key)
 int requirements_of_script(const char *text, size_t n, struct strv *ret, struct fail *f)
 {
 	AUTO(freep) char *toml = script_block(text, n);
-	const char *p = find_list(toml, "dependencies");
+	const char *p = find_value(toml, "dependencies");
 	if (!p)
 		return 0;
 	if (*p++ != '[')
@@ -157,6 +157,69 @@ int requirements_of_script(const char *text, size_t n, struct strv *ret, struct 
 	return *p ? 0 :
 		    fail_set(f, FAIL_INVALID,
 			     "cannot read the script's metadata: the list of dependencies is not closed");
+}
+
+/* --- requires-python ----------------------------------------------------------------------------------------------- */
+
+#define MINOR_MAX 1000
+
+/* "3.13.1" as one number for major and minor. Sets how many parts there are; -1 if it is not a version. */
+static long read_version(const char *text, int *ret_parts)
+{
+	unsigned major = 0, minor = 0, patch = 0;
+	*ret_parts = sscanf(text, "%5u.%5u.%5u", &major, &minor, &patch);
+	return *ret_parts < 1 || minor >= MINOR_MAX ? -1 : (long)major * MINOR_MAX + minor;
+}
+
+/* Whether a version, known to its minor part, can meet one limit; -1 if the limit cannot be read. */
+static int meets(long have, const char *limit)
+{
+	size_t n = strspn(limit, "<>=!~");
+	AUTO(freep) char *op = xstrndup(limit, n);
+	int parts;
+	long want = read_version(limit + n, &parts);
+	bool same = parts == 1 ? have / MINOR_MAX == want / MINOR_MAX : have == want, whole = parts < 3;
+	if (want < 0)
+		return -1;
+	if (streq(op, ">=") || streq(op, ">"))
+		return have >= want;
+	if (streq(op, "<"))
+		return have < want || (have == want && !whole);
+	if (streq(op, "<="))
+		return have <= want;
+	if (streq(op, "=="))
+		return same;
+	if (streq(op, "!="))
+		return !same || !strstr(limit, ".*");
+	if (streq(op, "~="))
+		return have >= want && (whole ? have / MINOR_MAX == want / MINOR_MAX : have == want);
+	return -1;
+}
+
+int requirements_check_python(const char *text, size_t n, const char *version, struct fail *f)
+{
+	AUTO(freep) char *toml = script_block(text, n);
+	AUTO(buf_release) struct buf value = { 0 };
+	const char *p = find_value(toml, "requires-python");
+	if (!p)
+		return 0;
+	if (!take_string(p, &value))
+		return fail_set(f, FAIL_INVALID, "cannot read the script's metadata: requires-python is not a string");
+	AUTO(freep) char *limits = without_blanks(buf_str(&value), value.len);
+	int parts;
+	long have = read_version(version, &parts);
+	for (char *rest = limits, *limit; (limit = strsep(&rest, ","));) {
+		int met = *limit ? meets(have, limit) : 1;
+		if (met < 0)
+			return fail_set(f, FAIL_INVALID, "cannot read the script's metadata: requires-python '%.100s'",
+					buf_str(&value));
+		if (met)
+			continue;
+		fail_set(f, FAIL_INVALID, "the script requires Python %.100s, and the image has %s", buf_str(&value),
+			 version);
+		return fail_hint(f, "change requires-python, or use an image with another Python (--image)");
+	}
+	return 0;
 }
 
 /* --- requirements.txt ---------------------------------------------------------------------------------------------- */

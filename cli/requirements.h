@@ -8,6 +8,9 @@
 
 /* The script's own; nothing if it has no such block. */
 int requirements_of_script(const char *text, size_t n, struct strv *ret, struct fail *f);
+/* Checks the script's requires-python against a version such as "3.13". The patch release is not known, so a limit that it decides is
+ * taken as met. */
+int requirements_check_python(const char *text, size_t n, const char *version, struct fail *f);
 int requirements_of_file(const char *text, size_t n, struct strv *ret, struct fail *f);
 int requirements_of_package(const char *text, size_t n, struct strv *ret, struct fail *f);
 /* One, as PEP 508 has it: "pandas[excel]>=2,<3". */

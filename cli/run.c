@@ -423,6 +423,18 @@ static int find_folder(struct run_verb *r)
 	return 0;
 }
 
+/* The runtime's title names the version of its own image; what another image has is not known. */
+static int check_python(struct run_verb *r, const struct runtime *runtime, struct fail *f)
+{
+	const char *version = runtime->title + strcspn(runtime->title, "0123456789");
+	AUTO(freep) char *number = xstrndup(version, strspn(version, "0123456789."));
+	char setting[RUNTIME_SETTING_MAX];
+	runtime_image_setting(runtime, setting);
+	if (!*number || r->options->image || config_lookup(&r->config, setting))
+		return 0;
+	return requirements_check_python(buf_str(&r->text), r->text.len, number, f);
+}
+
 /* What the program itself, or the file that --requirements names, says it needs. */
 static int find_requirements(struct run_verb *r, const struct runtime *runtime, struct strv *ret, struct fail *f)
 {
@@ -434,7 +446,8 @@ static int find_requirements(struct run_verb *r, const struct runtime *runtime, 
 	if (path && !*kind)
 		return fail_set(f, FAIL_INVALID, "--requirements is not for %s",
 				runtime ? runtime->title : "this language");
-	if (streq(kind, "pep723") && requirements_of_script(buf_str(&r->text), r->text.len, ret, f) < 0)
+	if (streq(kind, "pep723") &&
+	    (check_python(r, runtime, f) < 0 || requirements_of_script(buf_str(&r->text), r->text.len, ret, f) < 0))
 		return -1;
 	if (!path && beside && access(beside, R_OK) == 0)
 		path = beside;

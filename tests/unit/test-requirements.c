@@ -22,6 +22,28 @@ static void expect(reader read, const char *text, const char *want)
 	assert_string_equal(got, want);
 }
 
+/* As a reader: what the image has is 3.13. */
+static int check_python(const char *requires, size_t n UNUSED, struct strv *ret UNUSED, struct fail *f)
+{
+	AUTO(freep) char *text = xasprintf("# /// script\n# requires-python = %s\n# ///\n", requires);
+	return requirements_check_python(text, strlen(text), "3.13", f);
+}
+
+static void versions_of_python(void **state)
+{
+	static const char *const met[] = { "\">=3.11\"",   "\">= 3.10, < 4\"", "\"==3.13.*\"", "\"~=3.11\"",
+					   "\">=3.13.2\"", "\"<3.13.99\"",     "\"!=3.12.*\"", "\"==3.*\"",
+					   "\">=3\"",	   "\"!=3.13.1\"" };
+	static const char *const unmet[] = { "\">=3.14\"",	"\"<3.13\"",	"\"==3.12.*\"", "\"~=3.12.1\"",
+					     "\">=3.8,<3.12\"", "\"!=3.13.*\"", "\">=4\"" };
+	for (size_t i = 0; i < ARRAY_LEN(met); i++)
+		expect(check_python, met[i], "");
+	for (size_t i = 0; i < ARRAY_LEN(unmet); i++)
+		expect(check_python, unmet[i], "error: and the image has 3.13");
+	expect(check_python, "3", "error: not a string");
+	expect(check_python, "\"new\"", "error: cannot read");
+}
+
 static void scripts(void **state)
 {
 	expect(requirements_of_script, "print(1)\n", "");
@@ -68,6 +90,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scripts),
+		cmocka_unit_test(versions_of_python),
 		cmocka_unit_test(files),
 		cmocka_unit_test(packages),
 	};
