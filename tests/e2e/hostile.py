@@ -15,6 +15,9 @@ import attach_client
 import harness
 
 HERE = pathlib.Path(__file__).resolve().parent
+# What the server is started with: calls become tasks at once for a client that knows them, and code and outputs are kept.
+SETTINGS = {"CONTAINER_MAX_SESSIONS": 20, "CONTAINER_MAX_SESSIONS_PER_THREAD": 20, "MCP_TASK_AFTER_SECONDS": 0, "HISTORY_KEEPS_CODE": "true"}
+KNOWS_TASKS = {harness.META + "clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
 TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "application/json", "application/javascript", "application/xml",
          "image/svg+xml", "application/pdf", "audio/wav", "application/vnd.vega.v5+json", "application/vnd.husk.figure+json",
          "application/vnd.husk.frame+json", "image/png", "image/jpeg", "image/gif", "image/webp")
@@ -226,6 +229,18 @@ def many_messages_on_the_link(rig, r):
 
 
 @kind
+def objects_with_a_million_members(rig, r):
+    """Where a message may have one: as data, beside the data, in an error, in a result, and with names that only a parser can compare."""
+    op = r.choice(("result", "error", "stream"))
+    rig.code("send_display(b'{\"application/json\":' + million() + b'}')")
+    rig.code(f"send_display(million(n={SIZE}))")
+    rig.code(f"send_display(b'{{\"text/plain\":\"x\"}}', ',\"metadata\":' + million(n={SIZE}).decode())")
+    rig.code(f"send_display(b'{{\"application/json\":' + million(b'\\\\ud83d\\\\ude00', {SIZE // 2}) + b'}}')")
+    rig.code(f"send(b'{{\"op\":\"{op}\",\"id\":@ID@,\"data\":' + million(n={SIZE // 2}) + b',\"type\":' + million(n={SIZE // 2}) + b'}}')")
+    rig.renew()
+
+
+@kind
 def breaches_of_the_link(rig, r):
     """Each costs the session its interpreter, or the attacker's names with it."""
     breach = r.choice(("send(b'[' * 5_000_000)", "send(b'{\"op\":' + b'9' * 5_000_000 + b'}')", "send(b'{' + b'\"a\":1,' * 900_000 + b'\"b\":1}')"))
@@ -286,6 +301,45 @@ def kept_text_of_a_run(rig, r):
     rig.server.request("resources/read", {"uri": f"husk://run/{rig.session.id}/{done.run}"}).wait()
 
 
+@kind
+def kept_outputs(rig, r):
+    """Up to 1 MiB of each run's code and output is sealed into the store."""
+    for name in r.sample(TEXTS, 6):
+        rig.code(f"import sys\nfor i in range(4): display({{'text/plain': text({name!r}, i, 250_000)}}, raw=True); sys.stderr.write(text({name!r}, i, 9_000))\n"
+                 f"display({{'image/png': picture('image/png', {r.randrange(99)})}}, raw=True)\nShown({{'application/json': deep_text(20_000)}})")
+    rig.code(f"{'x = 1; ' * 60_000}\n{'#' * 500_000}")
+    rig.shell(f": {'y' * 100_000}; head -c 900000 /dev/urandom")
+
+
+@kind
+def tails_for_an_attached_program(rig, r):
+    """Runs that end with more output than was shown live: their last 4 MiB are cleaned for whoever is attached."""
+    with rig.attached() as attached:
+        for name in r.sample(TEXTS, 4):
+            attached.run(rig.session.id, f"import sys\nsys.stdout.write(text({name!r}, 1, 4_000_000)); sys.stderr.write(text('combining', 1, 1_000_000))",
+                         live=True, displays=True)
+        attached.run(rig.session.id, "yes $'\\r\\b\\e[1K' | head -c 4000000; head -c 4000000 /dev/urandom >&2", "terminal", live=True)
+
+
+def task_of(rig, task):
+    return rig.server.request("tasks/get", {"taskId": task}, meta=KNOWS_TASKS)
+
+
+@kind
+def answers_of_tasks(rig, r):
+    """Results of tasks are kept, and a client asks for each again and again."""
+    cells = ("import sys\nsys.stdout.write('🎈' * 1_000_000); sys.stderr.write('🎈' * 1_000_000)",
+             "display({'image/png': base64.b64encode(png(64, 64, random.Random(1).randbytes(780_000))).decode()}, raw=True)",
+             f"for i in range(9): display(bundle({r.choice(TEXTS)!r}, i, 900_000, {TYPES}), raw=True)\nprint(text('controls', 1, 2_000_000))")
+    for code in cells:
+        begun = rig.server.request("tools/call", {"name": "execute_code", "arguments": {"session_id": rig.session.id, "code": code}}, meta=KNOWS_TASKS)
+        task = begun.result().get("taskId")
+        if task:
+            harness.wait_until(lambda task=task: task_of(rig, task).result()["status"] != "working")
+            for _ in range(10):
+                task_of(rig, task).result()
+
+
 # --- terminals and prompts
 
 
@@ -316,6 +370,17 @@ def terminals_with_input(rig, r):
     if not asked.is_error and asked.fields.get("ending") in ("running", "waiting"):
         rig.shell(run=asked.run, input="\x1b[b\x1b#8\x1b[99999b" * 2_000, wait=1)
         rig.shell(run=asked.run, interrupt=True, wait=5)
+
+
+@kind
+def lost_screens(rig, r):
+    """The emulator of each dies, or is given up, while more of its output waits."""
+    for ends in ("\\033[b", "\\033[99999b\\033[b", "\\033c\\033#8\\033[2147483647b"):
+        rig.shell(f"printf '{ends}'; head -c 4000000 /dev/urandom; yes $'\\e[200;500H\\e#8\\e[b' | head -c 4000000; printf '{ends}'",
+                  interactive=True, rows=200, cols=500, wait=2)
+    for _ in range(r.randrange(2, 5)):
+        rig.shell("while printf '\\033[b'; do sleep 0.01; done", interactive=True, rows=200, cols=500, wait=0, timeout=1)
+    rig.shell("sleep 1")
 
 
 @kind

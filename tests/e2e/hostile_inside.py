@@ -112,6 +112,12 @@ def deep_text(n):
     return '{"a":[' * n + "1" + "]}" * n
 
 
+@functools.cache
+def million(prefix=b"", n=1_000_000):
+    """JSON of an object with so many members."""
+    return b"{" + b",".join(b'"%s%d":1' % (prefix, i) for i in range(n)) + b"}"
+
+
 # --- pictures
 
 

@@ -29,7 +29,7 @@ def test_a_seed_repeats_its_text(name):
 @pytest.mark.parametrize("number", range(1 + FRESH))
 def test_an_expensive_session_delays_no_other(start, number, capsys):
     seed = random.SystemRandom().randrange(1 << 32) if number else FIXED
-    rig = hostile.Rig(start(CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20))
+    rig = hostile.Rig(start(**hostile.SETTINGS))
     names = random.Random(seed).sample(list(hostile.KINDS), len(hostile.KINDS))
     with hostile.watching(rig) as taken:
         done = list(hostile.run(rig, names, seed))
