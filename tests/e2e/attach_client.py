@@ -63,7 +63,7 @@ class Attached:
         return data
 
     def read(self):
-        """The next frame that is no piece: (kind, call, message or bytes)."""
+        """The next frame that is not a piece: (kind, call, message or bytes)."""
         while True:
             length, kind, call = struct.unpack(">IBI", self._exactly(9))
             assert length <= PIECE

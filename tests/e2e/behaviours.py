@@ -66,7 +66,7 @@ def no_value(box, code, comment):
 
 @row
 def definitions(box, first, second, use, values):
-    """Functions and constants can be defined anew, with other values, in later cells."""
+    """Functions and constants can be redefined with other values in later cells."""
     box.code(first).ok()
     assert shown(box.code(use).ok()) == values[0]
     box.code(second).ok()
@@ -75,7 +75,7 @@ def definitions(box, first, second, use, values):
 
 @row
 def unicode(box, code, value):
-    """Text beyond ASCII goes through unharmed: source, stdout, stderr and values."""
+    """Text beyond ASCII is passed on unchanged: source, stdout, stderr and values."""
     ended = box.code(code).ok()
     assert ended.stdout == "größe → 日本 🎈\n" and ended.stderr == "größe → 日本 🎈\n" and ended.value == value, ended.text
 
@@ -94,7 +94,7 @@ def long_source(box, first, line, get, value):
 
 @row
 def big_value(box, code):
-    """A value of five million characters is shown cut, with a note."""
+    """A value of five million characters is cut, with a note."""
     ended = box.code(code).ok()
     assert 1000 < len(ended.text) < TEXT_MAX and "zzzz" in ended.text
     assert "characters cut …⟧" in ended.text or "more characters" in ended.text, ended.text[:300]
@@ -109,7 +109,7 @@ def asynchronous(box, code, value):
 
 @row
 def packages(box, code):
-    """The packages that the tool's text promises are there."""
+    """The packages that the tool's text promises are installed."""
     box.code(code, 120).ok()
 
 
@@ -125,7 +125,7 @@ def queued(box, first, second, value):
 
 @row
 def error(box, code, type, message, line):
-    """An error has its type, its message (once) and a traceback with the user's lines and nobody else's."""
+    """An error has its type, its message (once) and a traceback with the user's lines only."""
     ended = box.code(code)
     has_error(ended, type)
     assert ended.error["message"] == message
@@ -143,7 +143,7 @@ def work_before_an_error(box, code, get, value):
 
 @row
 def syntax_error(box, code, type, where, get):
-    """Source that does not parse is an error that says where, and nothing of it runs."""
+    """Source that does not parse is an error that says where, and none of it runs."""
     ended = box.code(code)
     has_error(ended, type)
     assert where in ended.text, ended.text
@@ -152,7 +152,7 @@ def syntax_error(box, code, type, where, get):
 
 @row
 def broken_value(box, code, words):
-    """A value whose own code to show it fails is an error of the cell; the session goes on."""
+    """A value whose display code fails is an error of the cell; the session continues."""
     ended = box.code(code)
     assert ended.ending == "error" and words in ended.text, ended.text
     box.kept()
@@ -160,7 +160,7 @@ def broken_value(box, code, words):
 
 @row
 def warning(box, code, words):
-    """A warning is shown once, on stderr, and the cell goes on."""
+    """A warning is shown once, on stderr, and the cell continues."""
     ended = box.code(code).ok()
     assert ended.stderr.count(words) == 1, ended.text
 
@@ -176,7 +176,7 @@ def recursion(box, code, words):
 
 @row
 def huge_allocation(box, code, words):
-    """More memory than there could be, asked for at once, is an error of the language; variables are kept."""
+    """A single request for too much memory is an error of the language; variables are kept."""
     ended = box.code(code)
     assert ended.ending == "error" and words in ended.text, ended.text
     box.kept()
@@ -184,7 +184,7 @@ def huge_allocation(box, code, words):
 
 @row
 def keyboard(box, code, words):
-    """Reading from the keyboard never waits: it ends at once, and what the reader sees says why or is empty."""
+    """Reading from the keyboard never waits: it ends at once with an empty text or an error that gives the reason."""
     ended = box.code(code)
     assert ended.ending in ("ok", "error") and words in ended.text, ended.text
     box.kept()
@@ -192,7 +192,9 @@ def keyboard(box, code, words):
 
 @row
 def asking(box, code, prompt, value):
-    """With `interactive` it asks: the answer names the prompt, and `input` goes on with the cell, its variables and its output."""
+    """With `interactive` a cell can prompt: the answer names the prompt, and `input` continues the cell with its
+    variables and its output.
+    """
     asks = box.code(code, interactive=True)
     assert (asks.ending, asks.prompt, asks.stdout) == ("waiting", prompt, "before\n"), asks.text
     ended = box.code(run=asks.run, input="Bob ü").ok()
@@ -241,7 +243,7 @@ def outliving(box, code):
 
 @row
 def endless_child(box, code):
-    """So is one that waits for a program, and the program goes with it."""
+    """So is one that waits for a program, and the program ends with it."""
     timed_out(box, code)
     assert box.shell("grep -lx sleep /proc/[0-9]*/comm").stdout == ""
 
@@ -266,8 +268,9 @@ def cancelled(box, code):
 
 @row
 def deaf(box, code):
-    """A cell that ignores interrupts is killed with its interpreter, which starts anew: variables are gone, files are kept, and the
-    result says so."""
+    """A cell that ignores interrupts is killed with its interpreter, which is restarted: variables are gone, files
+    are kept, and the result says so.
+    """
     ended = box.code(code, 1)
     assert ended.ending == "timeout" and "before" in ended.stdout and "variables are gone" in ended.text, ended.text
     box.lost()
@@ -278,14 +281,14 @@ def deaf(box, code):
 
 @row
 def streams(box, code):
-    """stdout and stderr come apart."""
+    """stdout and stderr are separate."""
     ended = box.code(code).ok()
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
 
 
 @row
 def order(box, code):
-    """What is printed and what is displayed stand in one text, in the order they were produced."""
+    """Printed text and displays are in one text, in the order in which they were produced."""
     ended = box.code(code).ok()
     places = [ended.text.index(word) for word in ("one", "⟦display⟧", "two", "⟦result⟧")]
     assert places == sorted(places), ended.text
@@ -293,7 +296,7 @@ def order(box, code):
 
 @row
 def order_of_streams(box, code):
-    """So do stdout and stderr, which is marked."""
+    """So are stdout and stderr, which is marked."""
     ended = box.code(code).ok()
     assert ended.text.startswith("one\n⟦stderr⟧ two\n⟦stdout⟧\nthree"), ended.text
 
@@ -314,7 +317,7 @@ def cleared_output(box, code):
 
 @row
 def updated_display(box, code):
-    """A display that is updated shows its last state, where it stood."""
+    """A display that is updated shows its last state in its place."""
     ended = box.code(code).ok()
     assert ended.text.index("299") < ended.text.index("after") and "298" not in ended.text, ended.text
     assert ended.displays_dropped == 0
@@ -322,7 +325,7 @@ def updated_display(box, code):
 
 @row
 def labels(box, code):
-    """Nothing that a program prints or returns passes for what Husk says, and nothing in it is hidden or reordered."""
+    """Output of a program cannot be mistaken for Husk's own words, and none of it is hidden or reordered."""
     ended = box.code(code).ok()
     assert ended.text.count("[[note]]") == 2 and "⟦note⟧" not in ended.text, ended.text
     assert "<U+202E>" in ended.text and "\u202e" not in ended.text, ended.text
@@ -339,7 +342,7 @@ def full_text(box, code):
 
 @row
 def child_output(box, code):
-    """What child programs print is captured, in order with what the cell prints."""
+    """Output of child programs is captured, in order with the cell's own output."""
     ended = box.code(code).ok()
     assert (ended.stdout, ended.stderr) == ("one\nchild\ntwo\n", "child's error\n"), ended.text
 
@@ -354,7 +357,7 @@ def long_line(box, code):
 
 @row
 def many_lines(box, code):
-    """Of a hundred thousand lines the first and the last are shown, and how much there was."""
+    """The first and the last of a hundred thousand lines are shown, and the total size."""
     ended = box.code(code, 60).ok()
     assert ended.text.startswith("line 0\nline 1\n") and "\nline 99998\nline 99999\n⟦" in ended.text
     assert ended.stdout_truncated and ended.stdout_bytes == 1_088_890 and len(ended.text) < TEXT_MAX
@@ -370,20 +373,20 @@ def junk(box, code):
 
 @row
 def nul_bytes(box, code):
-    """NUL bytes on stdout end no text."""
+    """NUL bytes on stdout do not end a text."""
     stdout = box.code(code).ok().stdout
     assert stdout.startswith("a") and stdout.endswith("b\n"), stdout
 
 
 @row
 def ansi(box, code):
-    """Escape sequences that the code prints are taken out."""
+    """Escape sequences that the code prints are removed."""
     assert box.code(code).ok().stdout == "red\n"
 
 
 @row
 def late_child(box, code):
-    """What a background program prints after its cell stands at the start of the next one's output."""
+    """Output of a background program after its cell is at the start of the next cell's output."""
     box.shell("rm -f go went").ok()
     ended = box.code(code).ok()
     assert "late" not in ended.stdout
@@ -393,7 +396,7 @@ def late_child(box, code):
 
 @row
 def late_output(box, code, until):
-    """What the interpreter's own threads or timers print after their cell comes with the next one."""
+    """Output of the interpreter's own threads or timers after their cell comes with the next cell."""
     box.shell("rm -f go went").ok()
     assert "late" not in box.code(code).ok().stdout
     box.shell("touch go").ok()
@@ -402,7 +405,7 @@ def late_output(box, code, until):
 
 @row
 def closed_streams(box, code):
-    """File descriptors 1 and 2 closed by a cell are there again in the next."""
+    """File descriptors 1 and 2 that a cell closed are open again in the next."""
     box.code(code)
     assert box.code(box.column["streams"]["code"]).ok().stdout == "out\n"
     assert box.code(box.column["child_output"]["code"]).ok().stdout == "one\nchild\ntwo\n"
@@ -411,7 +414,7 @@ def closed_streams(box, code):
 
 @row
 def redirected_streams(box, code):
-    """Output that a cell redirected inside the language is back in the next."""
+    """Output that a cell redirected inside the language is restored in the next."""
     box.code(code)
     ended = box.code(box.column["streams"]["code"]).ok()
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
@@ -429,7 +432,7 @@ def image(box, code):
 
 @row
 def figure(box, code):
-    """A plot becomes a picture without being asked for, also when the cell fails after it."""
+    """A plot becomes a picture without a call to show it, also when the cell fails after it."""
     ended = box.code(code, 120)
     assert ended.ending == "error" and len(ended.images) == 1
     box.kept()
@@ -437,7 +440,7 @@ def figure(box, code):
 
 @row
 def order_of_figures(box, code):
-    """A plot stands among the prints where it was drawn."""
+    """A plot is placed among the prints where it was drawn."""
     ended = box.code(code).ok()
     places = [ended.text.index(word) for word in ("one", "⟦picture 1⟧", "two")]
     assert places == sorted(places), ended.text
@@ -457,7 +460,7 @@ def json(box, code):
 
 @row
 def display_before_an_error(box, code):
-    """What was displayed before an error is shown."""
+    """Displays before an error are shown."""
     ended = box.code(code)
     assert ended.ending == "error" and {"type": "text/html", "data": "<b>bold</b>"} in plain(ended)
 
@@ -471,7 +474,7 @@ def big_html(box, code):
 
 @row
 def table(box, code):
-    """A table of data is shown as text, with html beside it for those who can show that."""
+    """A table of data is shown as text, with html for clients that can show it."""
     ended = box.code(code).ok()
     assert "name" in ended.value and "count" in ended.value and "<table" not in ended.text
     assert "<table" in ended.result["text/html"]
@@ -486,7 +489,7 @@ def plain(ended):
 
 @row
 def memory_bomb(box, code):
-    """Code that eats all memory ends as `oom` with the limit named; a new interpreter starts, files are kept."""
+    """Code that uses up all memory ends as `oom` and names the limit; a new interpreter starts, files are kept."""
     ended = box.code(code, 120)
     assert (ended.is_error, ended.ending) == (False, "oom"), ended.text
     assert "memory limit of 640 MiB" in ended.text and "variables are gone" in ended.text, ended.text
@@ -495,7 +498,7 @@ def memory_bomb(box, code):
 
 @row
 def child_memory_bomb(box, code):
-    """A program that eats all memory is killed alone, which the result says; variables are kept."""
+    """If a program uses up all memory, only the program is killed, and the result says so; variables are kept."""
     ended = box.code(code, 120)
     assert ended.ending in ("ok", "error") and "memory limit of 640 MiB" in ended.text, ended.text
     box.kept()
@@ -503,9 +506,9 @@ def child_memory_bomb(box, code):
 
 @row
 def fork_bomb(box, code):
-    """A bomb of processes ends with its cell; cells and commands work after it."""
+    """A fork bomb ends with its cell; cells and commands work after it."""
     box.code(code, 2)
-    for _ in range(2):  # the first may find that the interpreter had to start anew, which it says
+    for _ in range(2):  # the first one may report that the interpreter was restarted
         ended = box.code(box.column["state"]["set"])
     ended.ok()
     box.kept()
@@ -537,7 +540,9 @@ def hidden_link(box, code):
 
 @row
 def hard_exit(box, code):
-    """A process that ends itself behind the language's back is reported with its status and its last words, and starts anew."""
+    """An interpreter that ends itself outside the language's control is reported with its status and its last output,
+    and restarted.
+    """
     ended = box.code(code)
     died(ended, "status 3", "last words")
     box.lost()
@@ -598,7 +603,9 @@ def surroundings(box, code):
 
 @row
 def environment(box, get, values, fail, change):
-    """Variables of one call are set for its cell and taken back after it, also if it fails; what the cell changes itself stays."""
+    """Variables of one run are set for its cell and restored after it, also if it fails; changes by the cell itself
+    stay.
+    """
     assert box.code(get).ok().value == values["none"]
     assert box.code(get, env={"GREETING": "hello there"}).ok().value == values["given"]
     assert box.code(fail, env={"GREETING": "hello there"}).ending == "error"
@@ -633,7 +640,7 @@ def terminal_language(box, command):
 
 @row
 def deleted_workspace(box, code, write):
-    """After everything in /workspace was deleted cells and commands go on there."""
+    """After everything in /workspace was deleted, cells and commands still work there."""
     box.code(code)
     assert box.shell("pwd; ls -A").ok().stdout == "/workspace\n"
     box.code(write).ok()
@@ -652,7 +659,7 @@ def full_disk(box, code, words):
 
 @row
 def sessions(box, set, get, values):
-    """Two sessions run at once and know nothing of each other."""
+    """Two sessions run at once and do not affect each other."""
     with box.another() as other:
         running = [b.start_code(set % n) for n, b in enumerate((box, other))]
         for answer in running:

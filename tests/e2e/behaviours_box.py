@@ -32,7 +32,7 @@ class Box:
         assert shown(ended) == self.column["state"]["value"], ended.text
 
     def lost(self):
-        """A new interpreter in the old container, and both work."""
+        """There is a new interpreter in the old container, and both work."""
         ended = self.code(self.column["state"]["get"])
         assert ended.ending == "error" or (self.stock and shown(ended) != self.column["state"]["value"]), ended.text
         assert self.shell("cat /workspace/kept").ok().stdout == "kept\n"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Prints docs/behaviours.md from the table of behaviours: tests/e2e/behaviours_page.py >docs/behaviours.md
 
-Fails, and says why, if a language's column does not fit the rows; tests/lint/check-behaviours.sh keeps the page as this prints it.
+Fails with the reason if a language's column does not fit the rows. tests/lint/check-behaviours.sh compares the
+page with this output.
 """
 
 import sys

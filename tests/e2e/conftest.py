@@ -34,7 +34,7 @@ def transport(request):
 
 @pytest.fixture
 def start(tmp_path, request):
-    """Starts servers: start(era=…, SETTING=…). All end with the test, and all they said is checked."""
+    """Starts servers: start(era=…, SETTING=…). All end with the test, and all their messages are checked."""
     stream = {"HUSK_TRANSPORT": request.getfixturevalue("transport")} if "transport" in request.fixturenames else {}
     numbers = itertools.count()
     servers = []
@@ -52,7 +52,7 @@ def start(tmp_path, request):
 
 @pytest.fixture
 def server(start):
-    """A server of the test's own."""
+    """A separate server for the test."""
     return start()
 
 
@@ -98,13 +98,13 @@ def shared_server(_shared):
 
 @pytest.fixture
 def session(_shared):
-    """A Python session without network that many tests use one after the other: bring your own names."""
+    """A Python session without network that many tests share, one after the other. Use names that no other test uses."""
     return _shared.get_session()
 
 
 @pytest.fixture
 def own_session(start):
-    """A session of the test's own, on its own server."""
+    """A separate session for the test, on its own server."""
     return start().session(network=False)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of create_session(dependencies=…) share; their fixtures are in conftest.py."""
+"""Shared code of the tests of create_session(dependencies=…); their fixtures are in conftest.py."""
 
 import sqlite3
 import subprocess

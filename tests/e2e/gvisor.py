@@ -1,11 +1,13 @@
-"""gVisor (runsc) as a runtime of a private engine, and what its sessions do otherwise than those of the engine's own runtime."""
+"""gVisor (runsc) as a runtime of a private engine, and how its sessions differ from those of the engine's own
+runtime.
+"""
 
 import shutil
 
 import private_engine
 
 RUNTIME = "runsc"
-# What Debian's release needs: docs/gvisor.md says why.
+# Required by Debian's release: docs/gvisor.md gives the reason.
 ARGUMENTS = ("--network=host",)
 INSTEAD = {}  # name of a row of behaviours.py -> what is true of it here
 
@@ -22,7 +24,7 @@ def instead(function):
 
 
 def ended_for_memory(box, ended):
-    """All of a sandbox is one program to the machine, and ends as one; that is what the caller is told."""
+    """A whole session is one program to the machine and ends as one, and the result says so."""
     assert ended.ending == "container_died" and "OOM-killed" in ended.text, ended.text
     again = box.code("1")
     assert again.is_error and "OOM-killed" in again.text, again.text
@@ -32,7 +34,7 @@ def ended_for_memory(box, ended):
 
 @instead
 def memory_bomb(box, code):
-    """The session ends, and says that it was out of memory: the machine sees one program and kills that."""
+    """The session ends with the cause out of memory, because the machine sees one program and kills it."""
     ended_for_memory(box, box.code(code, 120))
 
 
@@ -44,7 +46,7 @@ def child_memory_bomb(box, code):
 
 @instead
 def huge_allocation(box, code, words):
-    """Address space is given without asking; a language that then writes to all of it ends its session."""
+    """Address space is granted without a check; a language that then writes to all of it ends its session."""
     ended = box.code(code, 120)
     if ended.ending == "container_died":
         ended_for_memory(box, ended)
@@ -52,7 +54,9 @@ def huge_allocation(box, code, words):
 
 @instead
 def fork_bomb(box, code):
-    """Processes inside are not counted one by one: the bomb ends with its cell, or the session with the memory that it takes."""
+    """Processes inside are not counted one by one: the bomb ends with its cell, or the session ends when its memory
+    is used up.
+    """
     ended = box.code(code, 2)
     if ended.ending == "container_died":
         assert "OOM-killed" in ended.text or "exited with status" in ended.text, ended.text

@@ -1,7 +1,7 @@
-"""Drives the real `husk mcp` over stdio: what a client does, and a record of all that the server said.
+"""Drives the real `husk mcp` over stdio like a client, and records all that the server sends.
 
-One reader thread turns lines into answers; tests wait for events, never for time. Everything a server may write lands in folders
-of its own below the test's temporary directory.
+One reader thread turns lines into answers; tests wait for events, never for time. A server writes only to folders
+below the test's temporary directory.
 """
 
 import base64
@@ -25,9 +25,9 @@ META = "io.modelcontextprotocol/"
 RESULT_META = "dev.husk/result"
 # Generous: a shared machine is slow at times, and a test that waits this long has failed anyway.
 PATIENCE = 60
-# tests/run --long: what takes minutes for its size alone is done in full, and in a small version otherwise.
+# With tests/run --long, tests that take minutes run at full size, otherwise in a small version.
 LONG = bool(os.environ.get("HUSK_TEST_LONG"))
-# On containers that are no session's: by it tests/run finds what was left behind.
+# A label on containers that are not sessions, by which tests/run finds what was left behind.
 TEST_LABEL = f"husk.test={os.environ.get('HUSK_TEST_RUN', '')}"
 
 
@@ -40,7 +40,7 @@ def husk_binary():
 
 
 def verify_log(server):
-    """What `husk history --verify` says of the server's store."""
+    """The output of `husk history --verify` for the server's store."""
     done = subprocess.run([husk_binary(), "history", "--verify", "--json"], env=server.env, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=60)
     return json.loads(done.stdout)
@@ -83,7 +83,7 @@ def store_rows(env, sql):
 
 
 def store_id(env):
-    """What all containers of servers with this environment are labelled with, once there was a session."""
+    """The label of all containers of servers with this environment, once there was a session."""
     found = store_rows(env, "SELECT id FROM store")
     return found[0][0] if found else None
 
@@ -110,8 +110,9 @@ def modern_meta(version=MODERN, **more):
 
 
 def clean_env(home, **settings):
-    """An environment in which nothing of the tester's own settings is left but the way to the engine. No server keeps containers ready
-    unless its test asks for that: tests count what is there."""
+    """An environment without the tester's own settings, except the way to the engine. No server keeps warm containers
+    unless its test wants that, because tests count containers.
+    """
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", "WARM_POOL": "off"}
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
         env[f"XDG_{name}_HOME"] = str(home / name.lower())
@@ -138,7 +139,9 @@ def docker(*args, check=True, timeout=PATIENCE, env=None):
 
 
 def wait_until(condition, timeout=PATIENCE, what="a condition"):
-    """Polls what sends no event (the engine's list of containers, a process table): most of it costs something, so ever more slowly."""
+    """Polls things that send no event (the engine's list of containers, a process table), with growing pauses, since
+    most of these are expensive.
+    """
     deadline = time.monotonic() + timeout
     pause = 0.02
     while True:
@@ -152,11 +155,11 @@ def wait_until(condition, timeout=PATIENCE, what="a condition"):
 
 
 class Gone(AssertionError):
-    """The server closed its output while somebody waited."""
+    """The server closed its output while a test waited."""
 
 
 class Answer:
-    """What is still to come for one request."""
+    """A pending answer."""
 
     def __init__(self, server, request_id, method):
         self.server = server
@@ -217,7 +220,9 @@ class ToolResult:
 
     @property
     def stdout(self):
-        """In the text alone if it is more than 4 KiB; then this is only for runs that did nothing but print, and not too much."""
+        """Only in the text if it is more than 4 KiB; then this is only for runs that printed a little and did nothing
+        else.
+        """
         chars = self.fields.get("stdout_chars")
         if chars is None:
             return self.__getattr__("stdout")
@@ -463,9 +468,10 @@ class Server:
                 pass
 
     def stop(self):
-        """Ends it as a client does, and makes sure that no container is left. Safe to call twice.
+        """Ends it like a client does, and checks that no container is left. Safe to call twice.
 
-        A server leaves its sessions to the next one, so we remove them ourselves."""
+        A server leaves its sessions to the next one, so the test removes them.
+        """
         self.close_stdin()
         try:
             self.process.wait(10)

@@ -1,8 +1,10 @@
-"""One session that attacks its server through every kind of output, while another session of that server runs `1+1` (hostile_probe.py).
+"""One session that attacks its server through every kind of output, while another session of that server runs `1+1`
+(hostile_probe.py).
 
-A kind is a function that takes a Rig and a random number generator. Everything that a kind does comes from the generator, so a seed repeats
-it; the expensive texts themselves are made inside the session (hostile_inside.py). A kind may get any answer. What counts is what the other
-session and the server's memory feel of it."""
+A kind is a function that takes a Rig and a random number generator. Everything that a kind does comes from the
+generator, so a seed repeats it. The expensive texts themselves are made inside the session (hostile_inside.py). A
+kind may get any answer. The test measures the delay of the other session and the server's memory.
+"""
 
 import contextlib
 import pathlib
@@ -44,7 +46,7 @@ def forget_peak(pid):
 
 
 class Rig:
-    """A server, the session that attacks and the one that is watched."""
+    """A server, the attacking session and the measured one."""
 
     def __init__(self, server):
         self.server = server
@@ -53,7 +55,7 @@ class Rig:
         self.renew()
 
     def renew(self):
-        """A new session for the attacks, where the one before was brought down by them."""
+        """A new session for the attacks, if they ended the one before."""
         if self.session:
             self.session.stop()
         self.session = self.server.session(network=False)
@@ -63,7 +65,7 @@ class Rig:
         self.session.code((HERE / "hostile_inside.py").read_text()).ok()
 
     def code(self, code=None, timeout=30, **more):
-        """A cell. An interpreter that an attack has cost gets its helpers again."""
+        """Runs a cell. After a restart of the interpreter its helpers are loaded again."""
         done = self.session.code(code, None if "run" in more else timeout, **more)
         if done.is_error:
             self.renew()
@@ -165,7 +167,7 @@ def cleared_displays(rig, r):
 
 @kind
 def live_displays(rig, r):
-    """Displays of a run whose client gets them as they are made."""
+    """Displays of a run whose client gets them live."""
     with rig.attached() as attached:
         attached.run(rig.session.id, f"for i in range(20): display({{'text/plain': text({r.choice(TEXTS)!r}, i, 200_000)}}, raw=True)",
                      live=True, displays=True)
@@ -242,7 +244,7 @@ def objects_with_a_million_members(rig, r):
 
 @kind
 def breaches_of_the_link(rig, r):
-    """Each costs the session its interpreter, or the attacker's names with it."""
+    """Each ends the session's interpreter, or loses the attacker's names."""
     breach = r.choice(("send(b'[' * 5_000_000)", "send(b'{\"op\":' + b'9' * 5_000_000 + b'}')", "send(b'{' + b'\"a\":1,' * 900_000 + b'\"b\":1}')"))
     rig.code(breach)
     rig.renew()
@@ -286,7 +288,7 @@ def live_streams(rig, r):
 
 @kind
 def earlier_runs(rig, r):
-    """Runs that nobody waits for: later answers carry them."""
+    """Runs without a waiter; later answers report them."""
     for i in range(4):
         rig.shell(f"python3 -c \"print('\\x1b[999Gx\\n' * 30_000)\"; sleep 0.{i}", wait=0)
     rig.code("1+1")
@@ -489,7 +491,7 @@ def exports(rig, r):
 
 @kind
 def imports(rig, r):
-    """Into a session that has put something else in the way of each."""
+    """Imports into a session that has put an obstacle at each destination."""
     rig.shell("rm -rf t; mkdir -p t; ln -s /etc t/link; mkfifo t/pipe; mkdir t/file; for i in $(seq 300); do mkdir -p t/d/$i; done")
     entries = [{"file_content": "x", "destination": f"/workspace/t/{name}"} for name in ("link/a", "pipe", "file", "d", "\u202e" * 80, "new/a")]
     rig.server.call("import_files", {"session_id": rig.session.id, "files": entries})
@@ -497,7 +499,7 @@ def imports(rig, r):
 
 @kind
 def planted_runs(rig, r):
-    """In the place of the kept texts of runs, links to what never ends."""
+    """Replaces the kept texts of runs by links to endless files."""
     rig.shell("cd; rm -rf .husk/runs; mkdir -p .husk/runs; for i in $(seq 50); do ln -sf /dev/zero .husk/runs/$i.txt; done; ls -la .husk")
     rig.code("print('x' * 100_000)")
     rig.server.request("resources/read", {"uri": f"husk://run/{rig.session.id}/{r.randrange(1, 50)}"}).wait()

@@ -1,6 +1,8 @@
-"""The other session's client: hostile_probe.py SOCKET SESSION runs `1+1` through the attach socket, on a fixed schedule, until its standard input
-closes. It is a process of its own, so that nothing the test does delays it. For each due time it prints `DUE SECONDS`, and a run that
-takes longer than the period counts for every due time that it has covered: a stall is as bad as it is long."""
+"""The other session's client: hostile_probe.py SOCKET SESSION runs `1+1` through the attach socket, on a fixed
+schedule, until its standard input closes. It is a separate process, so that the test does not delay it. For each
+due time it prints `DUE SECONDS`. A run that takes longer than the period counts for every due time that it covers,
+so long stalls weigh more.
+"""
 
 import select
 import sys

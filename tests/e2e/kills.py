@@ -3,9 +3,9 @@
 
     build/venv/bin/python tests/e2e/kills.py --kills 200 [--seed N] [--store sqlite|postgres]     (make kills)
 
-A session writes files and exports them in two calls at once; after a random part of the time that such a call takes, the server,
-Postgres or both are killed with SIGKILL and started again. Each export that an answer called a success must then be in the store,
-with its content on disk, in all that follows. What was not answered may be there or not.
+A session writes files and exports them in two calls at once. After a random part of the time that such a call
+takes, the server, Postgres or both are killed with SIGKILL and started again. Each export that an answer called a
+success must then always be in the store, with its content on disk. Unanswered exports may be there or not.
 """
 
 import argparse
@@ -75,7 +75,7 @@ class Kills:
                 for files in calls]
 
     def take_answers(self, calls):
-        """Notes what was acknowledged; how many exports that were."""
+        """Records acknowledged exports and returns their number."""
         before = len(self.kept)
         for answer, files in calls:
             try:
@@ -127,7 +127,7 @@ class Kills:
         return {e["id"]: e for e in json.loads(done.stdout)["exports"]}
 
     def check(self):
-        """All that was ever acknowledged is there; one of them is read through the server too."""
+        """Every acknowledged export is there; one of them is read through the server too."""
         there = self.listed()
         lost = [export for export in self.kept if export not in there]
         assert not lost, f"acknowledged and lost: {lost}"
@@ -168,7 +168,7 @@ class Kills:
 
 
 def campaign(store, kills, seed, say=print):
-    """Runs it on one of the databases; returns what was counted."""
+    """Runs the campaign on one of the databases and returns the counts."""
     home = pathlib.Path(tempfile.mkdtemp(prefix="husk-kills-"))
     postgres = Postgres() if store == "postgres" else None
     say(f"{store}: {kills} kills, seed {seed}")

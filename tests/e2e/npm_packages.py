@@ -10,7 +10,7 @@ INSTALL_TIME = 900
 
 
 def installed(source, build, name):
-    """The folder node_modules of what the manifest in the folder `source` names. Safe to call from several processes."""
+    """The folder node_modules for the manifest in the folder `source`. Safe to call from several processes."""
     build.mkdir(parents=True, exist_ok=True)
     content = b"\0".join((source / file).read_bytes() for file in MANIFEST)
     folder = build / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}"

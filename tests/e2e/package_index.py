@@ -1,6 +1,7 @@
-"""Package indexes that tests build themselves: a folder of files served over HTTP on the address where sessions find the host.
+"""Package indexes that tests build themselves: a folder of files served over HTTP on the address where sessions find
+the host.
 
-Nothing here stands in for an installer: pip and R speak to it as they speak to PyPI and CRAN.
+The installers are real: pip and R use it like PyPI and CRAN.
 """
 
 import base64

@@ -1,4 +1,6 @@
-"""A real Postgres of the tests' own: Debian's binaries, a folder, a unix socket, no port. Without the binaries the tests fail."""
+"""A real Postgres for the tests: Debian's binaries, a folder, a unix socket, no port. Without the binaries the tests
+fail.
+"""
 
 import glob
 import os
@@ -11,7 +13,7 @@ import tempfile
 
 from harness import PATIENCE, wait_until
 
-# The tests never connect with it (everybody on the socket is trusted), so wherever it turns up, husk has let it out.
+# The tests never connect with it (every user of the socket is trusted), so wherever it appears, husk has leaked it.
 CANARY = "canary-7f3a-password"
 
 
@@ -71,7 +73,7 @@ class Postgres:
         return [line.split("\t") for line in out.splitlines()]
 
     def processes(self):
-        """The parent first: it would start others in their place."""
+        """The parent first, because it would replace the others."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return [self.process.pid, *map(int, children)]
 
@@ -91,7 +93,7 @@ class Postgres:
         self.signal_all(signal.SIGCONT)
 
     def kill(self):
-        """As by a power cut, but for what the machine's memory holds."""
+        """Like a power cut, except that the machine's memory is kept."""
         if self.process.poll() is None:
             self.signal_all(signal.SIGKILL)
         self.process.wait()
@@ -104,7 +106,7 @@ class Postgres:
         if self.process.poll() is None:
             self.resume()
         else:
-            self.start()  # shared memory of one that was killed is cleared away by the next
+            self.start()  # the next server removes the shared memory of a killed one
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(PATIENCE)
         shutil.rmtree(self.folder)

@@ -1,7 +1,8 @@
-"""A Docker engine of the tests' own, to be stopped, frozen and killed. The machine's engine is never touched: this one lives in
-namespaces for processes, mounts and network, and what is in them ends with their first process, whatever happened before.
+"""A Docker engine for the tests, to be stopped, frozen and killed. The machine's engine is never touched: this one
+lives in namespaces for processes, mounts and network, and everything in them ends with their first process.
 
-Images come from the machine's engine and are kept below the build folder, so that they are copied once for each build of them.
+Images come from the machine's engine and are kept below the build folder, so that they are copied once for each
+build of them.
 """
 
 import contextlib
@@ -133,11 +134,11 @@ class PrivateEngine:
         return self.docker("images", "--format", "{{.Repository}}:{{.Tag}}").split()
 
     def stop(self):
-        """As a person does: dockerd ends what runs, unless it was told to leave it."""
+        """Stops it like a person does: dockerd ends all containers, unless it is configured to leave them."""
         self._end(signal.SIGTERM, DOCKERD)
 
     def kill(self, shims=False):
-        """Ends the daemons without a warning. Containers go on, but without their shims nobody can reach them."""
+        """Kills the daemons. Containers keep running, but cannot be reached without their shims."""
         self._end(signal.SIGKILL, DOCKERD, CONTAINERD, *([SHIM] if shims else []))
 
     def _end(self, signo, *names):

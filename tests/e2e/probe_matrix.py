@@ -1,5 +1,6 @@
-"""What becomes of a sandbox if one of its protections is missing: containers as a session's own, each with one thing changed, in which
-husk-probe must find the difference. A row is a name, how the engine's command line is changed, and the acts that must turn red."""
+"""Missing protections of a session: containers like a session's own, each with one change that husk-probe must find.
+A row is a name, a change of the engine's command line, and the acts that must turn red.
+"""
 
 import os
 import pathlib
@@ -9,7 +10,8 @@ from harness import docker
 
 PROBE = "/opt/husk/husk-probe"
 ENTRYPOINT = "--entrypoint"
-# As the engine 20.10 names them; this kind of machine has no CAP_SYS_RESOURCE to give. What it does not know is the kernel's alone.
+# Named as in engine 20.10. This kind of machine has no CAP_SYS_RESOURCE to give, and capabilities unknown to the
+# engine cannot be added.
 CAPABILITIES = """CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST
  NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_TIME
  SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ""".split()
@@ -73,7 +75,7 @@ class Flags:
         return self
 
     def for_probe(self):
-        """The same container with husk-probe instead of PID 1: without our filter and the wall between calls."""
+        """The same container with husk-probe instead of PID 1: without our filter and without Landlock."""
         at = self.words.index(ENTRYPOINT)
         self.words[at + 1] = PROBE
         del self.words[at + 3:]  # after the image: PID 1's arguments
@@ -146,7 +148,9 @@ ROWS = {
 
 
 def everything_off(flags, folder):
-    """What takes more than one missing wall: root with all capabilities, no filter, and the host's files in their places."""
+    """Acts that need several missing protections: root with all capabilities, no filter, and the host's files in
+    their places.
+    """
     return (flags.set("--user", "0:0").drop_flag("--read-only").drop("--cap-drop").drop("--security-opt")
             .add("--security-opt", "seccomp=unconfined", "--security-opt", "systempaths=unconfined", *caps(*CAPABILITIES),
                  *host_file_mounts(folder), "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"))
@@ -165,7 +169,7 @@ def beyond_this_machine(name):
     }
 
 
-# The other side of a network in which everybody answers. "near" is where husk-probe runs.
+# The other side of a network in which every address answers. "near" is where husk-probe runs.
 NETWORK = """
 ip link set lo up
 ip link add far type veth peer name near netns {pid}

@@ -1,4 +1,4 @@
-"""A program at a pseudo-terminal of its own, as a person at a keyboard has it."""
+"""A program at its own pseudo-terminal, used like a person uses a keyboard."""
 
 import contextlib
 import errno
@@ -47,7 +47,7 @@ class Program:
         return True
 
     def until(self, text):
-        """All that was shown up to there."""
+        """Returns all output up to this text."""
         text = text.encode() if isinstance(text, str) else text
         deadline = time.monotonic() + PATIENCE
         while text not in self.shown:

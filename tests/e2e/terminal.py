@@ -1,4 +1,4 @@
-"""A program at a terminal of ours: what it shows is waited for, what is typed is sent."""
+"""A program at a terminal: waits for its output and sends keys."""
 
 import fcntl
 import os
@@ -64,7 +64,7 @@ class Terminal:
         return self.code
 
     def close(self):
-        """Nobody is there any more."""
+        """Disconnects the terminal."""
         if self.code is None:
             os.close(self.fd)
             self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])

@@ -1,4 +1,4 @@
-"""A session outlives its server: the next one of the same conversation takes it over, once, with all that is in it."""
+"""A session outlives its server: the next one of the same conversation takes it over, once, with all its state."""
 
 import concurrent.futures
 import contextlib
@@ -19,7 +19,7 @@ FAKETIME = next((p for p in ("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.
 
 @pytest.fixture
 def window(start, tmp_path):
-    """Starts servers that share a home: windows of one client, or the same one opened again."""
+    """Starts servers that share a home, like windows of one client or the same one opened again."""
     return lambda **settings: start(home=tmp_path / "home", **settings)
 
 
@@ -60,7 +60,8 @@ def start_slow_cell(session, seconds=3):
     session.server.wait_for(lambda s: s.progress_of(session.id), what="the cell's first output")
 
 
-# How a server ends and how it spoke to PID 1 are two things: each end is seen, and the best and the worst of them on both transports.
+# The end of a server and its transport are independent: each end is tested, and the best and the worst of them on
+# both transports.
 @pytest.mark.parametrize("how, transport", [("EOF", "exec"), ("EOF", "socket"), ("SIGTERM", "socket"), ("SIGINT", "exec"),
                                             ("SIGKILL", "exec"), ("SIGKILL", "socket")])
 def test_variables_files_and_running_cells_are_still_there(window, how, transport):
@@ -134,7 +135,7 @@ def test_runs_that_ended_in_between_are_reported_once_with_pictures(window):
     end(first, "SIGKILL")
     second = at(window(), session)
     result = second.shell("echo now")
-    # A command does not wait for the cell: it may still run, and its end is told when it has come.
+    # A command does not wait for the cell: the cell may still run, and its end is reported later.
     while not result.fields["earlier"][0]["ended"]:
         assert "still running" in result.text and result.fields["earlier"] == [{"seq": 1, "tool": "execute_code", "ended": False}]
         result = second.shell("sleep 0.2")
@@ -161,7 +162,7 @@ def test_a_living_owner_keeps_its_session(window):
         refused = second.call(tool, {"session_id": session.id, **arguments})
         assert refused.is_error and f"process {first.process.pid}" in refused.text and refused.fields["hint"]
     assert session.code("x").ok().value == "1"
-    # Also one that does not answer: it may come back.
+    # The same for an owner that does not answer, since it may come back.
     first.process.send_signal(signal.SIGSTOP)
     try:
         assert second.call("execute_code", {"session_id": session.id, "code": "x"}).is_error
@@ -215,7 +216,9 @@ def test_only_one_of_several_servers_adopts(window):
 # evidence: conversations
 @pytest.mark.usefixtures("transport")
 def test_the_old_owner_is_rejected_after_a_take_over(window):
-    """The first server is made to look dead although it lives: an owner elsewhere whose lease was not renewed."""
+    """The first server is made to look dead although it lives: an owner on another machine whose lease was not
+    renewed.
+    """
     first = window()
     session = first.session(network=False)
     session.code("x = 1").ok()
@@ -301,7 +304,7 @@ def test_a_newer_server_adopts_sessions_of_an_older_one(window):
 
 @pytest.mark.usefixtures("transport")
 def test_a_suspend_longer_than_a_lease_is_survived(window):
-    """A suspended machine: server, streams and container all stand still, and go on."""
+    """A suspended machine: server, streams and container are all stopped and continued."""
     first = window(SESSION_LEASE_SECONDS=8)
     session = first.session(network=False)
     session.code("x = 'awake'").ok()
@@ -334,7 +337,7 @@ def test_a_clock_jump_is_survived(window, tmp_path, jump):
     began = time.monotonic()
     wait_until(lambda: time.monotonic() - began > 5, what="renewals and rounds of gc at the other time")
     assert session.code("x").ok().value == "'steady'"
-    # Another server that lives in the old time leaves it alone, and the next one can still have it.
+    # A server with the old time leaves it alone, and the next one can still take it over.
     second = window(SESSION_LEASE_SECONDS=8, SESSION_GC_INTERVAL_SECONDS=1)
     assert f"process {first.process.pid}" in second.call("execute_code", {"session_id": session.id, "code": "x"}).text
     end(first, "SIGKILL")

@@ -1,4 +1,6 @@
-"""Other programs of the user at a running server's sessions: what they share with the agent, and what they do not."""
+"""Other programs of the user attach to a running server's sessions: what they share with the agent, and what they do
+not.
+"""
 
 import base64
 import json
@@ -39,7 +41,8 @@ def test_a_person_and_an_agent_share_a_session(start):
         assert {"type": "text/plain", "data": "4"} in result["result"]
         assert agent.code("shared").ok().value == "[1, 2, 3, 4]"
 
-        # A long cell of the person: commands of the agent and of others go on beside it, and an interrupt is told to the person.
+        # During a long cell of the person, commands of the agent and of others still run, and an interrupt is
+        # reported to the person.
         long = person.start("run", kind="code", session=agent.id, text="import time\nprint('on', flush=True)\ntime.sleep(600)", live=True)
         person.wait_live(long, b"on\n")
         assert agent.shell("echo agent").ok().stdout == "agent\n"
@@ -48,7 +51,7 @@ def test_a_person_and_an_agent_share_a_session(start):
         person.send(INTERRUPT, long)
         assert person.answer(long)["ending"] == "interrupted"
 
-        # Questions are the person's own, too.
+        # Prompts belong to the person too.
         asked = person.run(agent.id, "name = input('who? ')\nname.upper()", interactive=True, wait=60)
         assert asked["ending"] == "waiting" and asked["prompt"] == "who? "
         with pytest.raises(Refused) as refused:
@@ -57,16 +60,17 @@ def test_a_person_and_an_agent_share_a_session(start):
         told = person.call("run", kind="code", session=agent.id, run=asked["run"], input="alice")
         assert {"type": "text/plain", "data": "'ALICE'"} in told["result"]
 
-        # Whoever goes leaves nothing running, and the agent is told of nothing.
+        # A client that disconnects leaves nothing running, and the agent gets no report.
         left = second.start("run", kind="code", session=agent.id, text="print('on', flush=True)\ntime.sleep(600)", live=True)
         second.wait_live(left, b"on\n")
         cancelled = person.start("run", kind="code", session=agent.id, text="1")
         person.send(CANCEL, cancelled)
-    # It may have come before the server has seen the guest go: then it says what it had to wait for.
+    # The call may come before the server has noticed the disconnect. Then the answer names the run that it waited
+    # for.
     after = agent.code("'free'").ok()
     assert after.text.removesuffix(f"\n⟦note⟧ It had to wait for run {told['run'] + 1}.") == "⟦result⟧ 'free'"
 
-    # The log, which is written in batches, has all of it.
+    # The log, which is written in batches, has all runs.
     def endings():
         command = [husk_binary(), "history", agent.id, "--json"]
         done = subprocess.run(command, env=clean_env(server.home), capture_output=True, text=True, timeout=60)

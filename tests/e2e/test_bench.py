@@ -15,7 +15,7 @@ import budgets  # noqa: E402
 import husk as bench_husk  # noqa: E402
 from results import Failed  # noqa: E402
 
-# Stands between the benchmark and husk, and sends calls of one tool to a session that does not exist.
+# A proxy between the benchmark and husk that sends calls of one tool to a session that does not exist.
 BREAK_SESSION = """#!{python}
 import json, subprocess, sys
 child = subprocess.Popen([{husk!r}, *sys.argv[1:]], stdin=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""Nothing blocks: a long cell in one session delays nobody else, and queues keep their order."""
+"""Nothing blocks: a long cell in one session does not delay others, and queues keep their order."""
 
 import pytest
 
@@ -129,7 +129,7 @@ def test_many_calls_at_once(start):
 
 @each_transport
 def test_a_queue_is_bounded_by_its_bytes(start):
-    """What is too much is refused with words, and the rest runs."""
+    """Runs over the limit are rejected with a message, and the rest runs."""
     session = start().session(network=False)
     first = session.start_code("import os, time\nwhile not os.path.exists('/workspace/go'): time.sleep(0.01)", 200)
     answers = [session.start_code(f"{i} #" + "x" * 7_000_000, 200) for i in range(6)]

@@ -90,7 +90,7 @@ def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
     # What can be copied is.
     done = cp("missing", "file", "{}:")
     assert done.returncode == 64 and own_session.shell("cat file").ok().stdout == "x"
-    # The server does not read for whoever only names a path: the file has to be open.
+    # The server does not read a file for a client that only names its path: the client must pass it open.
     secret = tmp_path / "secret"
     secret.write_text("secret")
     (path,) = sockets(own_session.server.home)
@@ -100,7 +100,7 @@ def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
         assert "was not sent with the request" in refused.value.fail["message"]
         (result,) = person.call("copy", session=own_session.id, imports=[{"source": str(secret)}])
         assert "denied" in result["fail"]["message"]
-    # One that sends files for no call is disconnected, and nobody else notices.
+    # A client that sends files without a call is disconnected without affecting others.
     with Attached(path) as flood:
         for byte in (struct.pack(">IBI", 0, CANCEL, 1) * 2)[:17]:
             socket.send_fds(flood.socket, [bytes([byte])], [0])

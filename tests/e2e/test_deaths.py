@@ -1,4 +1,6 @@
-"""A container that ends says why: in the call that ran, at once, and in the first call after, with the reference's reasons and hint."""
+"""The end of a container is reported with its cause: at once in the running call, and in the first call after it,
+with the reference's reasons and hint.
+"""
 
 import pytest
 
@@ -75,7 +77,7 @@ def test_a_death_between_two_calls_is_reported(box, how):
 
 
 def test_memory_that_no_process_holds_ends_the_session_with_that_cause(start):
-    """Whether the kernel of the machine chooses PID 1 or PID 1 finds that no interpreter fits any more, the cause is told."""
+    """The cause is reported whether the machine's kernel kills PID 1 or PID 1 finds no room for a new interpreter."""
     box = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m").session(network=False)
     for _ in range(10):
         filling = box.start_shell(SHARED_MEMORY, 20)
@@ -89,7 +91,7 @@ def test_memory_that_no_process_holds_ends_the_session_with_that_cause(start):
     assert box.stop().success is True
 
 
-# Each is small, and makes itself as unlikely a victim as it may.
+# Each is small, and makes itself as unlikely to be killed as it can.
 HORDE = r"""python3 -c '
 import os
 for i in range(60):

@@ -1,5 +1,6 @@
-"""A `docker` that turns into something else while servers have sessions: calls that need it are answered with the cause, all others go on,
-and everything works again once it is put right."""
+"""The `docker` program is replaced while servers have sessions: calls that need it fail with the cause, all others
+work, and everything works again once it is repaired.
+"""
 
 import concurrent.futures
 
@@ -7,7 +8,7 @@ import harness
 import pytest
 
 pytestmark = pytest.mark.timeout(300)
-# What a call may take that has nothing to do with the fault: far less than the fault itself takes to be noticed.
+# The time limit of calls that the fault does not concern: far less than the time in which the fault is noticed.
 UNDISTURBED = 15
 
 IMPOSTORS = {
@@ -22,7 +23,7 @@ IMPOSTORS = {
 
 
 class Replaced:
-    """A server with a session, whose docker turns into something else once `broken` exists."""
+    """A server with a session, whose docker is replaced once `broken` exists."""
 
     def __init__(self, start, folder, script):
         folder.mkdir()
@@ -48,7 +49,7 @@ class Replaced:
 
 
 def test_a_replaced_docker_client_is_survived(start, tmp_path):
-    """By a package update gone wrong, say, while servers have a session; and put right again."""
+    """For example by a failed package update; later it is repaired."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         boxes = list(pool.map(lambda n: Replaced(start, tmp_path / f"docker-{n}", list(IMPOSTORS.values())[n]), range(len(IMPOSTORS))))
         for box in boxes:

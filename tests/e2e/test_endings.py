@@ -1,4 +1,6 @@
-"""Every ending is told at once, in the call that was running, with its true cause; the next call works or says why not."""
+"""Every ending is reported at once, in the running call, with its true cause; the next call works or gives the
+reason.
+"""
 
 import os
 import pathlib
@@ -116,7 +118,9 @@ def test_idle_sessions_end_and_running_cells_are_not_idle(start):
 
 
 def test_a_broken_stream_loses_nothing(start):
-    """The docker client behind the stream is killed: the running cell, a cell and a command sent meanwhile all come to their end."""
+    """The docker client of the stream is killed: the running cell, and a cell and a command sent meanwhile, all end
+    normally.
+    """
     server = start(HUSK_TRANSPORT="exec")
     session = server.session(network=False)
     session.code("x = 5").ok()

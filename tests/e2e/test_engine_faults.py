@@ -1,14 +1,15 @@
-"""What an engine can do to its users: restart, hang, die, run out of disk, lose an image. Each time the calls are answered with the cause,
-the server goes on, works again once the engine does, and nothing is left."""
+"""Faults of an engine: it restarts, hangs, dies, runs out of disk, loses an image. Each time calls fail with the
+cause, the server keeps running and works again once the engine does, and nothing is left.
+"""
 
 import pytest
 
 import harness
 import private_engine
 
-# An engine that hangs takes its time, and what was left on it to be removed too.
+# A hanging engine takes time, and so does the removal of what was left on it.
 pytestmark = pytest.mark.timeout(600)
-# What a call may take that has nothing to do with the fault: far less than the fault itself takes to be noticed.
+# The time limit of calls that the fault does not concern: far less than the time in which the fault is noticed.
 UNDISTURBED = 15
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,9 @@ def running_cell(session, code="import time; time.sleep(100)"):
 
 
 def died(session, running, *words):
-    """The running call was told at once; the first call after says the same; stopping it and a new session work."""
+    """The running call failed at once, the first call after it gives the same cause, and stopping it and a new
+    session work.
+    """
     ended = running.tool()
     assert ended.ending == "container_died" and not ended.is_error, ended.text
     after = session.code("1")
@@ -91,7 +94,7 @@ def test_an_engine_that_is_restarted_ends_its_sessions_with_that_cause(serve, en
 
 
 def test_an_engine_that_crashes_and_comes_back_ends_its_sessions_with_that_cause(serve, engine):
-    """Without live-restore dockerd ends at its start what runs still."""
+    """Without live-restore dockerd ends running containers at its start."""
     server = serve()
     session = server.session(network=False)
     running = running_cell(session)
@@ -103,9 +106,10 @@ def test_an_engine_that_crashes_and_comes_back_ends_its_sessions_with_that_cause
 
 
 def test_containers_that_outlive_their_engine_keep_working(serve, engine, tmp_path):
-    """The cell goes on while no engine is there, its output comes, and what was asked meanwhile runs once, in order.
+    """The cell keeps running without an engine, its output arrives, and later requests run once, in order.
 
-    Some engines end --rm containers even with live-restore, so --rm is taken out of the command line here."""
+    Some engines end --rm containers even with live-restore, so --rm is removed from the command line here.
+    """
     program = tmp_path / "docker"
     program.write_text('#!/bin/bash\nwords=()\nfor word; do [ "$word" = --rm ] || words+=("$word"); done\nexec docker "${words[@]}"\n')
     program.chmod(0o755)
@@ -123,7 +127,7 @@ def test_containers_that_outlive_their_engine_keep_working(serve, engine, tmp_pa
     ended = running.tool().ok()
     assert ended.stdout == "on\n" + "".join(f"{i}\n" for i in range(30)) and ended.value == "6"
     assert [answer.tool().ok().value for answer in waiting] == ["6", "70"]
-    # Nothing ran where no engine was, and the caller was told in time.
+    # Nothing ran without an engine, and the caller got an answer in time.
     engine.kill()
     assert server.call("create_session", {"network": False}).is_error  # by then the server has seen its streams break
     lost = session.code("open('/workspace/ran', 'w')", 2)
@@ -136,7 +140,7 @@ def test_containers_that_outlive_their_engine_keep_working(serve, engine, tmp_pa
 
 
 def test_live_restore(serve, engine):
-    """Whatever the engine does with its containers, the session goes on or says what happened."""
+    """Whatever the engine does with its containers, the session continues or its end is reported."""
     restart_with(engine, "--live-restore")
     server = serve()
     session = server.session(network=False)
@@ -158,7 +162,7 @@ def restart_with(engine, *options):
 
 
 def test_an_engine_killed_with_its_shims_is_reported(serve, engine):
-    """Nobody can reach the containers any more; the engine clears them away when it is back."""
+    """The containers can no longer be reached; the engine removes them when it is back."""
     server = serve()
     session = server.session(network=False)
     running = running_cell(session)
@@ -172,8 +176,9 @@ def test_an_engine_killed_with_its_shims_is_reported(serve, engine):
 
 
 def test_a_hung_engine_is_reported(serve, engine):
-    """Calls that need it are answered in time and say what is wrong, and what ran goes on and can be had once the engine moves again. A
-    session over the socket does not need it: what needs no engine goes on as if nothing had happened."""
+    """Calls that need the engine fail in time with the cause. Running cells continue, and their results are available
+    once the engine works again. Calls over the socket do not need the engine and work as before.
+    """
     server, other = serve(HUSK_TRANSPORT="exec"), serve(HUSK_TRANSPORT="socket")
     session, stopping = server.session(network=False), server.session(network=False)
     beside = other.session(network=False)
@@ -194,7 +199,7 @@ def test_a_hung_engine_is_reported(serve, engine):
     failed = stop.tool(100)
     assert failed.is_error and "did not answer in time" in failed.text
     engine.thaw()
-    # The cell that was under way runs or does not: never twice.
+    # The cell that was under way runs at most once.
     assert session.code("x").ok().value in ("1", "2")
     assert beside.code("x").ok().value == "2"
     for one in (stopping, beside):

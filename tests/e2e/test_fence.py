@@ -12,7 +12,7 @@ import private_engine
 
 pytestmark = pytest.mark.timeout(600)
 
-# Documentation ranges stand for the public internet: they are not fenced off.
+# Documentation ranges represent the public internet: the fence does not block them.
 PUBLIC, PUBLIC6 = "198.51.100.10", "2001:db8:99::10"
 METADATA = "169.254.169.254"
 PRIVATE = ["10.99.0.10", "172.20.1.1", "192.168.77.7", "100.64.7.7", METADATA]
@@ -167,7 +167,7 @@ def test_only_public_addresses_are_reached(engine, serve):
     everything = [PUBLIC, PUBLIC6, *PRIVATE, *PRIVATE6, *OWN, *OWN6, *gateways(engine)]
     assert len(set(everything)) >= 14
     assert reached(session, everything) == [PUBLIC, PUBLIC6]
-    # At once, not by silence: a program that tries hears of it.
+    # Connections are refused at once instead of timing out.
     assert "TimeoutError" not in python(session, f"attempts({everything!r}, {PORT})").values()
 
 
@@ -207,7 +207,7 @@ def test_indexes_and_proxies_are_let_through_by_address_and_port(engine, serve, 
 
 
 def test_two_servers_share_the_fence(engine, serve):
-    """What one lets through stays open when another sets the rules anew."""
+    """An opening of one server stays when another sets the rules again."""
     first = online(serve(CONTAINER_NETWORK_PRIVATE="10.99.0.10"))
     second = online(serve(CONTAINER_NETWORK_PRIVATE="192.168.77.7"))
     for session in (first, second):

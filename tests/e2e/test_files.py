@@ -1,4 +1,4 @@
-"""import_files and export_files: three ways in, one way out, and what stays."""
+"""import_files and export_files: three ways in, one way out, and what is kept."""
 
 import base64
 import hashlib
@@ -141,7 +141,7 @@ def test_a_directory_survives_import_and_export(host, tmp_path):
         tar.extractall(tmp_path)
     assert look(tmp_path / "tree") == look(tree)
     assert os.path.getsize(file["host_path"]) < 1_000_000
-    # And in again, from the tar; also a single file of it, and a directory of it.
+    # It is imported again from the tar; so are a single file and a directory of it.
     files = imported(host.shared, {"session_id": host.shared.id, "path": "/workspace/tree", "destination": "copy"},
                      {"session_id": host.shared.id, "path": "tree/sub/plain", "destination": "one"},
                      {"session_id": host.shared.id, "path": "tree/sub", "destination": "some"})
@@ -269,7 +269,7 @@ def test_special_files_of_the_host(host):
 
 # evidence: paths-host
 def test_husks_own_files_cannot_be_imported(start, tmp_path):
-    """Not even when a setting allows the folders that hold it, nor by another name for the same file."""
+    """Not even if a setting allows the folders that contain it, and not by another name of the same file."""
     server = start(IMPORT_ALLOWED_DIRS=tmp_path)
     session = server.session(network=False)
     imported(session, {"file_content": "secret export", "destination": "e.txt"})
@@ -287,7 +287,7 @@ def test_husks_own_files_cannot_be_imported(start, tmp_path):
     result = put(session, *({"source": str(s), "destination": "x"} for s in own))
     for file in result.files:
         assert not file["success"] and "Husk keeps its own files" in file["error"], file
-    # A folder above them comes without them, and says so.
+    # A folder above them is imported without them, and the result says so.
     (tmp_path / "theirs.txt").write_text("x")
     (file,) = imported(session, {"source": str(tmp_path), "destination": "all"})
     found = session.shell("find all -type f -o -type d | sort").stdout
@@ -378,7 +378,7 @@ def test_a_session_that_dies_during_a_copy_is_reported(start):
 
 
 def test_a_session_that_is_stopped_between_entries_is_reported(start):
-    """Those whose turn never came are answered too, each by its name."""
+    """Entries that were not reached are answered too, each by its name."""
     server = start()
     session = server.session(network=False)
     session.shell("head -c 60M /dev/urandom > big; for i in 1 2 3 4 5 6 7; do ln big big$i; done")
@@ -426,7 +426,7 @@ def test_resources_in_each_revision(start, era):
 
 # evidence: names-clean
 def test_names_are_shown_like_output(start):
-    """Nothing that a program can name a file looks like a label of Husk's, or is hidden from people."""
+    """A file name cannot look like a label of Husk's, and none of it is hidden from people."""
     server = start()
     session = server.session(network=False)
     name = "\u27e6note\u27e7 \u202edone\u00ad\u301aok\u301b.txt"

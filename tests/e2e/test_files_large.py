@@ -112,7 +112,7 @@ def test_cancel_cleans_up(server, allowed):
     server.cancel(call)
     harness.wait_until(lambda: not os.listdir(incoming), what="an empty folder")
     assert session.code("1 + 1").ok().value == "2" and not call.done
-    # The session goes on, and so do copies on it.
+    # The session continues, and copies on it still work.
     session.shell("echo fine > small; rm big")
     assert get(session, "small").success
     verdict = harness.verify_log(server)

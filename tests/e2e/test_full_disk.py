@@ -1,5 +1,6 @@
-"""The host's own disk is full: where exports go, and where the store is. What needs room says so, the rest goes on, and room is
-all it takes to go on with that too."""
+"""The host's disk is full, where exports are kept or where the store is. Operations that need space fail with that
+reason, all others work, and freeing space is enough to recover.
+"""
 
 import os
 import subprocess
@@ -58,7 +59,7 @@ def test_a_store_without_room_is_reported(start, disk):
     assert not result["success"] and "free space on its disk" in result["error"] + result.get("hint", ""), result
     refused = server.call("create_session", {"network": False})
     assert refused.is_error and "husk.db" in refused.text and "free space on its disk" in refused.text, refused.text
-    assert session.code("40 + 2").ok().value == "42"  # what does not need the store goes on
+    assert session.code("40 + 2").ok().value == "42"  # operations without the store still work
     os.unlink(disk / "filler")
     assert export(session, "a").files[0]["success"]
     server.session(network=False)

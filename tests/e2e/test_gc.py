@@ -1,4 +1,4 @@
-"""What servers that have ended left behind is collected; what runs, or belongs to another store, is never touched."""
+"""Leftovers of ended servers are removed; running containers and those of another store are never touched."""
 
 import contextlib
 import hashlib
@@ -103,7 +103,7 @@ def test_an_unused_network_is_removed(tmp_path):
 
 
 def test_old_exports_are_shown_and_deleted_with_yes(start, tmp_path):
-    """Without --yes nothing goes where nobody can be asked; young exports stay."""
+    """Without --yes and without a terminal nothing is deleted; young exports stay."""
     home = tmp_path / "home"
     server = start(home=home)
     session = server.session(network=False)

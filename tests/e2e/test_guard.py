@@ -288,10 +288,10 @@ def test_connections_from_inside_do_not_lock_the_controller_out(start):
 
 
 def test_kill_of_all_processes_spares_pid_1(start):
-    """kill(-1) from the shell takes every process of the sandbox, the kernel too, but neither PID 1 nor the stream."""
+    """kill(-1) from the shell kills every process of the session, the kernel too, but neither PID 1 nor the stream."""
     session = start(SESSION_LEASE_SECONDS=LEASE).session(network=False)
     session.shell("touch /workspace/kept").ok()
     session.shell("kill -KILL -1; echo never", 20)
     assert session.shell("ls /workspace", 20).ok().stdout == "kept\n"
-    # On a busy machine a killed kernel may take its time to be gone, and takes a cell with it.
+    # On a busy machine a killed kernel may take a while to end, and ends a cell with it.
     assert "2" in [session.code("1 + 1", 20).value for _ in range(2)]

@@ -1,5 +1,6 @@
-"""A session under gVisor (docs/gvisor.md): the one setting, what it needs, and who may speak to PID 1 there. `make test-long PARTS=gvisor` runs
-the whole table of behaviours."""
+"""A session under gVisor (docs/gvisor.md): the one setting, its requirements, and which processes may connect to PID
+1 there. `make test-long PARTS=gvisor` runs the whole table of behaviours.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""A session that sends whatever is expensive delays no other session and does not blow up the server (tests/e2e/hostile.py)."""
+"""A session that sends expensive output does not delay other sessions and does not exhaust the server's memory
+(hostile.py).
+"""
 
 import random
 

@@ -1,4 +1,4 @@
-"""session_info: what there is and how it stands; a new interpreter on request, and what goes with the old one."""
+"""session_info: sessions and their state; a new interpreter on request, and what is lost with the old one."""
 
 import os
 import signal

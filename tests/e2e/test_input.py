@@ -1,4 +1,4 @@
-"""Answers to prompts: `interactive`, `input`; cells that ask, commands at a terminal, and what happens to both when something is killed."""
+"""Answers to prompts: `interactive`, `input`; cells with prompts, commands at a terminal, and kills during both."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from harness import META, Session, children_of
 
 @pytest.fixture
 def window(start, tmp_path):
-    """Starts servers that share a home: windows of one client, or the same one opened again."""
+    """Starts servers that share a home, like windows of one client or the same one opened again."""
     return lambda **settings: start(home=tmp_path / "home", **settings)
 
 
@@ -122,7 +122,7 @@ def one_plus_one_beside(other, pending):
 
 # evidence: emulator
 def test_an_expensive_screen_does_not_delay_others(own_session):
-    """Bytes on which libvterm does not come back, and bytes that take it seconds: the emulator is lost at most, not the run."""
+    """Bytes on which libvterm hangs, and bytes that take it seconds: at most the emulator is lost, not the run."""
     s = own_session
     other = s.server.session(network=False)
     pending = s.start_shell("printf '\\033[b'; printf ok", interactive=True)

@@ -1,4 +1,4 @@
-"""What `make install` puts where, and a husk that works from there."""
+"""The files of `make install`, and a husk that works from there."""
 
 import os
 import re

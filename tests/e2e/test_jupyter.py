@@ -102,7 +102,7 @@ def test_prompts_go_to_the_client_that_ran_the_cell(face, client):
     assert reply["status"] == "ok"
     assert asked == [{"prompt": "name? ", "password": False}, {"prompt": "word? ", "password": True}]
     assert outputs.of("execute_result")[0]["data"]["text/plain"] == "['<Tab> & ü', '<Tab> & ü']"
-    # The other client has seen it all, and was asked nothing.
+    # The other client has received everything and got no prompt.
     other.wait_for(lambda m: m["msg_type"] == "execute_result" and "<Tab>" in m["content"]["data"]["text/plain"])
     reply, _ = other.run("input('nobody? ')")
     assert reply["status"] == "error"
@@ -118,7 +118,7 @@ def test_completion_help_and_completeness_come_from_the_interpreter(client):
     assert reply["found"] and "number of items" in reply["data"]["text/plain"]
     for code, status in (("1 + 1", "complete"), ("def f():", "incomplete"), ("1 +* 1", "invalid")):
         assert client.ask("is_complete_request", {"code": code})["status"] == status, code
-    # While a cell runs nobody can say; the answer comes at once, and is an empty one.
+    # While a cell runs queries cannot be answered: an empty answer comes at once.
     began = client.raw.execute("import time; time.sleep(3600)")
     client.wait_for(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == began)
     assert client.ask("complete_request", {"code": "attri", "cursor_pos": 5})["matches"] == []
@@ -268,7 +268,7 @@ def test_a_notebook_finds_the_files_beside_it(tmp_path):
         (session,) = json.loads(listed.stdout)["sessions"]
         subprocess.run([husk_binary(), "cp", f"{session['session_id'][:12]}:result.csv", "."], env=env, cwd=notebooks, timeout=PATIENCE, check=True)
     assert (notebooks / "result.csv").read_text() == "42"
-    # A folder that is too large is not copied, and a cell that fails says so, once.
+    # A folder that is too large is not copied, and a failing cell says so, once.
     for i in range(1001):
         (notebooks / f"{i}.txt").touch()
     with kernel("husk-python", prefix, env, cwd=notebooks) as (client, _):

@@ -1,4 +1,6 @@
-"""How a server starts (with no side effect) and ends (at once, with cells running, and its sessions left to the next one)."""
+"""How a server starts (without side effects) and ends (at once, with cells running, leaving its sessions to the next
+one).
+"""
 
 import os
 import pathlib
@@ -166,7 +168,7 @@ def test_starts_without_a_usable_home(start, home):
 
 
 def test_many_servers_share_a_home(tmp_path, start):
-    """No lock: all of them answer while the others run."""
+    """There is no lock: all of them answer while the others run."""
     servers = [start(home=tmp_path / "one") for _ in range(5)]
     for server in servers:
         assert server.request("tools/list").result()["tools"]
@@ -220,7 +222,7 @@ def test_the_thread_id_persists(tmp_path, start):
 
 
 def test_the_environment_may_be_minimal(tmp_path):
-    """What SDK clients pass: no XDG variables, no locale."""
+    """The environment of SDK clients: no XDG variables, no locale."""
     server = Server(tmp_path / "s", MODERN, XDG_CONFIG_HOME=None, XDG_STATE_HOME=None, XDG_DATA_HOME=None, XDG_CACHE_HOME=None, TERM=None,
                     HUSK_THREAD_ID=f"test-{os.getpid()}")
     with server:

@@ -1,4 +1,4 @@
-"""Ten thousand mutated messages: the server is alive and exact afterwards (tests/fuzz/mutate.py)."""
+"""Ten thousand mutated messages, after which the server still answers correctly (tests/fuzz/mutate.py)."""
 
 import pathlib
 import random

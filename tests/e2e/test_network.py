@@ -122,7 +122,7 @@ def test_a_kernel_that_starts_slowly_gets_its_network_meanwhile(start, tmp_path,
 
 
 def test_an_engine_that_cannot_connect_running_containers(start, tmp_path):
-    """The session is started again, on its network from the beginning, as all later ones are."""
+    """The session is started again with its network attached from the beginning, like all later ones."""
     fake = Fake(tmp_path / "bin", 'case "$1 $2" in "network disconnect") echo "network mode none: not possible" >&2; exit 125 ;; esac\n'
                                   f'exec {shutil.which("docker")} "$@"')
     server = start(PATH=fake.path, HUSK_TRANSPORT="socket")
@@ -176,7 +176,7 @@ def test_the_argument_can_only_narrow_the_setting(start, setting, argument, want
 
 # evidence: network-ceiling
 def test_a_network_that_is_switched_off_cannot_be_requested(start):
-    """Whatever a model asks for: not for a session, not for an installer, and the schema does not offer it."""
+    """Neither a session nor an installer gets it, and the schema does not offer it."""
     server = start(CONTAINER_NETWORK_ENABLED="false")
     refused = server.call("create_session", {"network": True})
     assert refused.is_error and "switched off" in refused.text and "Only the person who runs Husk" in refused.text
@@ -187,7 +187,7 @@ def test_a_network_that_is_switched_off_cannot_be_requested(start):
 
 
 def test_concurrent_servers_create_one_network(start):
-    """Several servers need it at once: each gets it and there is one afterwards."""
+    """Several servers need it at once: each gets it, and there is one afterwards."""
     docker("network", "rm", "husk", check=False)  # stays if other sessions use it: then there is nothing to race for
     servers = [start() for _ in range(3)]
     answers = [s.start_call("create_session", {"network": True}) for s in servers]

@@ -1,4 +1,4 @@
-"""What somebody finds who has just cloned the repository: the papers, two commands, and a second run that takes seconds."""
+"""A newcomer's view of a fresh clone: the documents, two commands, and a second run that takes seconds."""
 
 import json
 import os

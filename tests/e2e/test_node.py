@@ -1,5 +1,6 @@
-"""Node.js through the real server: how it is offered, its memory, npm and the network. What a cell can do is shown by the kernel's own
-tests, and by the table of behaviours for all languages."""
+"""Node.js through the real server: how it is offered, its memory, npm and the network. The kernel's own tests and the
+table of behaviours cover cells.
+"""
 
 import json
 import os

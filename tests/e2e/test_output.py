@@ -1,4 +1,4 @@
-"""Live output, floods, stalled readers, pictures and rich displays: bounded, in order, and said where something was cut."""
+"""Live output, floods, stalled readers, pictures and rich displays are bounded and in order, and cuts are reported."""
 
 import json
 import pathlib
@@ -86,8 +86,9 @@ def test_a_flood_uses_little_server_cpu(own_session):
 
 
 def test_a_client_that_stops_reading_stalls_only_itself(start, tmp_path):
-    """A raw client, since the harness always reads: 60 answers of 50 KB wait in the server, which stays small and goes on when
-    they are taken."""
+    """A raw client, since the harness always reads: 60 answers of 50 KB wait in the server, which stays small and
+    continues when they are read.
+    """
     env = harness.clean_env(tmp_path, HUSK_THREAD_ID="stalled")
     process = subprocess.Popen([harness.husk_binary(), "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=tmp_path)
     try:

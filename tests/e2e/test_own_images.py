@@ -1,4 +1,4 @@
-"""Images of other people's: those that the operator lists, made fit once, or refused with all that they lack."""
+"""Foreign images that the operator lists: fitted once, or rejected with everything that they lack."""
 
 import io
 import json

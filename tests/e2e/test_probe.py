@@ -1,5 +1,6 @@
-"""The sandbox proves itself: husk-probe tries in a real session what must not work. It notices what does, and a session that does not hold is
-not handed out where SESSION_PROBE asks for proof."""
+"""husk-probe tries in a real session what must not work and notices what does. With SESSION_PROBE a session that
+fails the proof is refused.
+"""
 
 import concurrent.futures
 import json
@@ -114,7 +115,9 @@ def test_an_open_network_is_noticed(seen, tmp_path):
 
 # evidence: probe-verdicts
 def test_every_act_can_fail(captured, seen):
-    """After the tests above: what nothing can turn red proves nothing. What this machine cannot show is named in probe_matrix.py."""
+    """Runs after the tests above: an act that can never fail proves nothing. probe_matrix.py names acts that this
+    machine cannot show.
+    """
     session, _, _ = captured
     acts = probe_matrix.Report(session.shell(probe_matrix.PROBE, 120).stdout).verdicts
     assert [name for name in acts if name not in seen and not probe_matrix.beyond_this_machine(name)] == []

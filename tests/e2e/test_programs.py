@@ -1,4 +1,6 @@
-"""What the filter of system calls and the wall must not break: numerics, threads, processes, sockets, fast file access."""
+"""Programs that the system call filter and Landlock must not break: numerics, threads, processes, sockets, fast file
+access.
+"""
 # evidence: container-fallocate, fewer-calls
 
 import pytest

@@ -1,4 +1,4 @@
-"""Both protocol eras on one stdio connection, and every kind of line that is no proper message."""
+"""Both protocol eras on one stdio connection, and every kind of invalid line."""
 
 import json
 import os

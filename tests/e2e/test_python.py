@@ -1,5 +1,6 @@
-"""What comes back of a Python cell: one text without prompts and escapes, output in order, and pictures. What a cell can do is shown by the
-kernel's own tests, and by the table of behaviours for all languages."""
+"""Results of a Python cell: one text without prompts and escapes, output in order, and pictures. The kernel's own
+tests and the table of behaviours cover cells.
+"""
 
 import struct
 

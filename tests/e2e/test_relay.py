@@ -138,7 +138,7 @@ def test_links_and_redirects(begin, make_index):
 
 # evidence: index-paths
 def test_a_package_can_reach_only_the_index(begin, make_index):
-    """What else is on the index's host is not to be had, whatever way a package asks for it."""
+    """Other paths on the index's host cannot be reached, whatever a package tries."""
     index = make_index(login=LOGIN)
     (index.folder / "secret.txt").write_text("of somebody else")
     asks = ["/secret.txt", "/simple/../secret.txt", "/simple/%2e%2e/secret.txt", "//secret.txt", "/simple/%252e%252e/secret.txt"]

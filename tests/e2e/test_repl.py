@@ -42,7 +42,7 @@ def piped(home, text, *arguments, **settings):
 
 # evidence: repl-terminal
 def test_at_a_terminal(terminal, home):
-    """Several lines, output, errors, questions, interrupts, history, files and pictures, in one session."""
+    """Several lines, output, errors, prompts, interrupts, history, files and pictures, in one session."""
     t = terminal()
     assert re.search(r"Python.* · [a-z0-9]{20,} · a fresh sandbox", t.until(">>> "))
     assert t.ask("1 + 1") == "2"
@@ -56,11 +56,11 @@ def test_at_a_terminal(terminal, home):
     assert b"\x1b[1;31mZeroDivisionError: division by zero\x1b[0m" in t.shown
     t.ask("import sys; print('to stderr', file=sys.stderr)")
     assert b"\x1b[33mto stderr" in t.shown
-    # Nothing that a session writes or shows commands the terminal.
+    # Output of a session cannot control the terminal.
     t.ask(r"print('\x1b]52;c;cHduZWQ=\x07')")
     t.ask(r"type('T', (), {'__repr__': lambda self: '\x1b[2Jshown'})()")
     assert b"shown" in t.shown and b"\x1b]52" not in t.shown and b"\x1b[2J" not in t.shown
-    # A question, and one that is not shown.
+    # A prompt, and one for a password.
     t.type(r"name = input('\x01\x1b[2J\x01who? ')" + "\r")
     t.until("who? ')")
     t.until("who? ")
@@ -143,7 +143,7 @@ def test_in_a_pipe(home, language, text, code, shown, error):
 
 
 def test_sessions_with_and_without_a_server_can_be_used(start, home):
-    """Both use it at the same time; when the server has ended, the next prompt takes it over, and leaves it too."""
+    """Both use it at the same time. After the server's end the next prompt takes it over, and leaves it too."""
     server = start(home=home)
     session = server.session(language="python")
     session.code("x = 41").ok()

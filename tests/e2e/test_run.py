@@ -213,7 +213,7 @@ def test_metadata_and_requirements(run, index):
 
 
 def test_at_a_terminal(run):
-    """It has one of its own: input() asks there, and Ctrl-C is the program's."""
+    """The program has its own terminal: input() prompts there, and Ctrl-C goes to the program."""
     (run.folder / "p.py").write_text("""
 import sys
 print([s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)])

@@ -1,4 +1,6 @@
-"""Runs that outlive their call: `wait`, `run`, `interrupt`; what is new, told once, whatever happens to the server in between."""
+"""Runs that outlive their call: `wait`, `run`, `interrupt`. New output is delivered once, whatever happens to the
+server in between.
+"""
 
 import os
 import signal
@@ -9,7 +11,7 @@ from harness import Session, children_of
 
 @pytest.fixture
 def window(start, tmp_path):
-    """Starts servers that share a home: windows of one client, or the same one opened again."""
+    """Starts servers that share a home, like windows of one client or the same one opened again."""
     return lambda **settings: start(home=tmp_path / "home", **settings)
 
 
@@ -17,12 +19,12 @@ STEPS = "import os, time\nfor i in (1, 2, 3):\n    while not os.path.exists(f'/w
 
 
 def go(session, *numbers):
-    """Lets the cell STEPS go on, and by no call of a tool: that would be told of its end."""
+    """Continues the cell STEPS without a tool call, which would report its end."""
     session.server.docker("exec", session.container, "touch", *(f"/workspace/go{i}" for i in numbers))
 
 
 def until_new(session, run, words):
-    """Asks for what is new until it has these words; all that came."""
+    """Waits until the new output has these words and returns all of it."""
     text = ""
     while words not in text:
         result = session.code(run=run, wait=1)

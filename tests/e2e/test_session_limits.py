@@ -1,4 +1,6 @@
-"""Limits of one session: what it asked for holds inside, is shown everywhere, stays with it, and has a ceiling."""
+"""Limits of one session: requested limits hold inside, are shown everywhere, stay with the session, and have a
+maximum.
+"""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Settings: where they come from, each refused by its name when it is wrong, and the limits as they bite inside."""
+"""Settings: their sources, the rejection of wrong values by name, and their effect inside a session."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def test_tmpfs_that_exceeds_the_memory_is_refused_by_name(tmp_path):
 
 
 def test_settings_of_the_reference_are_accepted(tmp_path):
-    """Somebody moves over with the file that he has."""
+    """A user of the reference keeps the same file."""
     done = run(tmp_path / "home", CHAT_MODEL="gpt-4o", CHAT_MODEL_API_KEY="x", CONTAINER_MEMORY_LIMIT="2048m", CONTAINER_CPU_QUOTA="200000",
                STORAGE_DIR="./storage", IMPORT_ALLOWED_DIRS=f"{tmp_path},/tmp", API_BASE_URL="http://127.0.0.1:8000",
                MAX_ITERATIONS="25", POSTGRES_USER="", POSTGRES_PASSWORD="", POSTGRES_DB="", POSTGRES_HOST="", POSTGRES_PORT="",

@@ -71,7 +71,7 @@ def test_a_person_works_beside_the_agent(own_session, shell):
 def test_a_flood_delays_no_other_and_fills_no_memory(own_session, shell):
     flood = shell("--", "yes", "0123456789abcdef" * 4)
     flood.until("0123456789abcdef\r\n")
-    # Nobody reads the terminal: all of it waits, in a window.
+    # The terminal is not read: all output waits, within a window.
     before = memory_kb(own_session.server.process.pid)
     took = []
     for _ in range(20):
@@ -85,7 +85,7 @@ def test_a_flood_delays_no_other_and_fills_no_memory(own_session, shell):
 
 
 def test_every_exit_restores_the_terminal(own_session, shell):
-    """However it ends, wait() finds the terminal as it was."""
+    """However it ends, wait() finds the terminal restored."""
     assert shell("sh", "-c", "exit 3").wait() == 3
     assert shell("--", "no-such-program").wait() == 127
     nobody = shell(session="a" * 26)
@@ -110,7 +110,7 @@ def test_every_exit_restores_the_terminal(own_session, shell):
                           stdin=subprocess.DEVNULL)
     assert done.returncode == 64 and "standard input is not a terminal" in done.stderr and "husk run" in done.stderr
 
-    # The server dies: so does the terminal, and the next one takes the session over.
+    # The terminal ends with the server, and the next one takes the session over.
     orphan = shell()
     orphan.until("$ ")
     own_session.server.kill()

@@ -1,4 +1,4 @@
-"""The stream over a socket that PID 1 dials: no docker process, nobody but PID 1 is let in, and exec where it does not work."""
+"""The stream over a socket that PID 1 dials: no docker process, only PID 1 is accepted, and exec is the fallback."""
 
 import pathlib
 

@@ -1,4 +1,4 @@
-"""The store behind the real server: what is remembered, and what goes on without it. SQLite and a real Postgres."""
+"""The store behind the real server: its records, and what works without it. SQLite and a real Postgres."""
 
 import json
 import re

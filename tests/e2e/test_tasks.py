@@ -1,4 +1,4 @@
-"""Tasks: for a client that knows them, a call that takes long is answered with a handle, and its result can be asked for again and again."""
+"""Tasks: a client that knows them gets a handle for a long call, and can request its result repeatedly."""
 
 import signal
 
@@ -9,7 +9,7 @@ EXTENSION = "io.modelcontextprotocol/tasks"
 KNOWS_TASKS = {META + "clientCapabilities": {"extensions": {EXTENSION: {}}}}
 # The time after which a call becomes a task is a setting: at once, so that nobody waits for it.
 AT_ONCE = {"MCP_TASK_AFTER_SECONDS": 0}
-# A cell that goes on until it may.
+# A cell that runs until a file allows it to end.
 UNTIL_GO = """import os, time
 print('begun', flush=True)
 open('/workspace/begun', 'w').close()
@@ -43,7 +43,7 @@ def ended(server, task):
 
 
 def go(session):
-    """By no call of a tool: that would be told of what has ended."""
+    """Without a tool call, which would report ended runs."""
     session.server.docker("exec", session.container, "touch", "/workspace/go")
 
 
@@ -75,7 +75,7 @@ def test_a_task_has_a_handle_and_a_result(session):
     assert first == second and first["result"] == told["result"]
     result = ToolResult(first["result"])
     assert (result.stdout, result.ending, result.run) == ("begun\nwent\n", "ok", 1)
-    # The rule that an end is told once is for calls of tools, and this one is the task's.
+    # An end is reported once to tool calls, and this one belongs to the task.
     assert "earlier" not in session.shell("true").ok().fields
     refused = session.code(run=1)
     assert refused.is_error and "has ended" in refused.text
@@ -114,7 +114,7 @@ def test_cancel_ends_the_run_and_keeps_variables(session):
 
 
 def test_a_task_survives_the_server_and_is_reported_once(start, tmp_path):
-    """Killed with one task at work and one whose end was never asked for; each server that follows knows both."""
+    """Killed with one working task and one whose end was never requested; each later server knows both."""
     home = tmp_path / "home"
     session = start(home=home, **AT_ONCE).session(network=False)
     done = call(session, "execute_terminal", command="until [ -e done ]; do sleep 0.02; done; echo finished")["taskId"]

@@ -150,7 +150,7 @@ ASK = (
 
 
 def test_a_background_server_answers_after_a_thousand_logged_requests(terminal):
-    """Its log goes to the command's own pipes: nobody may stop reading them when the command has ended."""
+    """Its log goes to the command's own pipes, which must still be read after the command has ended."""
     terminal.code(f"open('/workspace/server.py', 'w').write({SERVER!r})").ok()
     terminal.shell("python3 /workspace/server.py & echo $! >/workspace/pid", 20).ok()
     terminal.code(ASK, 60).ok()

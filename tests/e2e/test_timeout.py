@@ -1,4 +1,6 @@
-"""Timeouts: what a cell did and printed until then is kept. Which loops can be interrupted is shown over each kernel's link."""
+"""Timeouts: results and output until then are kept. Tests over each kernel's link show which loops can be
+interrupted.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Containers that are ready before anybody asks: a session made of one is like any other, and they end with their server."""
+"""Warm containers: a session made of one is like any other, and they end with their server."""
 
 import json
 import subprocess
@@ -51,7 +51,7 @@ def test_a_session_from_a_warm_container_is_like_any_other(server):
     row, _ = wait_for_warm(server)
     states = {found["session_id"]: found["state"] for found in json.loads(husk(server, "ps", "--json"))["sessions"]}
     assert states == {row: "warm", **{session.id: "running" for session in sessions}}
-    # It ends with its server; the sessions stay.
+    # The warm container ends with its server; the sessions stay.
     server.close_stdin()
     server.process.wait(10)
     wait_until(lambda: set(server.containers()) == {session.container for session in sessions}, what="the end of the pool")

@@ -10,7 +10,7 @@ import sys
 
 
 class Absent(str):
-    """Why a behaviour does not apply to a language; stands in docs/behaviours.md."""
+    """Why a behaviour does not apply to a language; printed in docs/behaviours.md."""
 
 
 def absent(reason):

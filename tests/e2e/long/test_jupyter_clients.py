@@ -69,7 +69,7 @@ def test_running_out_of_memory_is_reported(place):
 
 
 def test_a_killed_jupyter_ends_its_kernel(place):
-    """The kernel's parent is a process of its own, which dies without a word."""
+    """The kernel's parent is a separate process, which dies silently."""
     env, prefix = place
     program = (f"import sys; sys.path[:0] = {[str(pathlib.Path(__file__).parents[1])]!r}\n"
                f"import jupyter_rig\nwith jupyter_rig.kernel('husk-python', {str(prefix)!r}, {env!r}) as (client, _):\n"

@@ -1,4 +1,4 @@
-"""The column of Bash by bash_kernel, which types cells into a shell on a terminal of its own."""
+"""The column of Bash by bash_kernel, which types cells into a shell on its own terminal."""
 
 from .. import absent
 from . import ENVIRONMENT, NO_VALUES, VARIABLES, none_of

@@ -1,4 +1,4 @@
-"""The stock ipykernel's column: Python's, but for what IPython's own kernel does otherwise."""
+"""The stock ipykernel's column: Python's, except where IPython's own kernel differs."""
 
 from .. import absent
 from ..python import COLUMN as PYTHON

@@ -1,4 +1,4 @@
-"""The stock IRkernel's column: R's, but for what that kernel does otherwise."""
+"""The stock IRkernel's column: R's, except where that kernel differs."""
 
 from .. import absent
 from ..r import COLUMN as R

@@ -1,4 +1,4 @@
-"""The column of GNU Octave by octave_kernel (metakernel), which types cells into Octave on a terminal of its own."""
+"""The column of GNU Octave by octave_kernel (metakernel), which types cells into Octave on its own terminal."""
 
 from .. import absent
 from . import AS_TEXT, ENVIRONMENT, NO_VALUES, VARIABLES, none_of
