@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes sure that a Docker engine answers and that Husk's images are on it. Safe to run again: it does only what is missing.
-# See usage() below. Works on Debian and Ubuntu with and without systemd; an engine elsewhere (DOCKER_HOST, a context) is used as it is.
+# Makes sure that a Docker engine answers and has Husk's images. Safe to run again: it does only what is missing. See
+# usage() below. Works on Debian and Ubuntu with and without systemd; an engine elsewhere (DOCKER_HOST, a context) is
+# used unchanged.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/tools/shell.sh"
@@ -27,7 +28,7 @@ only_runtime=
 images=${HUSK_IMAGES:-$here/build/images.json}
 local_socket=/var/run/docker.sock
 engine_pid=/var/run/docker.pid
-engine_log=/var/log/dockerd.log # where no systemd keeps a journal
+engine_log=/var/log/dockerd.log # if no systemd keeps a journal
 start_deadline=60               # seconds; a first start unpacks nothing and takes one or two
 docker=(docker)
 builder_options=()
@@ -48,7 +49,7 @@ is_local() {
 	esac
 }
 
-# As the verbs of husk end: 64 for wrong usage, 111 where the engine is missing.
+# Exit codes as of husk's verbs: 64 for wrong usage, 111 if the engine is missing.
 no_engine() { die_status=111 die "$@"; }
 
 engine_version() { timeout 20 "${docker[@]}" version --format '{{.Server.Version}}' 2>/dev/null; }
@@ -75,7 +76,7 @@ ensure_engine() {
 	"$needs_group" || docker=(docker)
 }
 
-# One run at a time, of whichever checkout and user: a directory that everybody can open serves as the lock.
+# One run at a time, for all checkouts and users: a directory that everybody can open is the lock.
 bring_up_engine() {
 	exec {lock}</run
 	flock "$lock"
@@ -84,7 +85,7 @@ bring_up_engine() {
 	exec {lock}<&-
 }
 
-# A docker client alone is no engine. Users other than root often have no sbin on their PATH.
+# A docker client alone is not an engine. Users other than root often have no sbin on their PATH.
 find_dockerd() {
 	PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin command -v dockerd >/dev/null && command -v docker >/dev/null
 }
@@ -92,7 +93,7 @@ find_dockerd() {
 install_engine() {
 	local wanted=(docker.io ca-certificates)
 	say "engine: none is installed; installing the distribution's docker.io"
-	# Newer releases keep the client in a package of its own, which docker.io only recommends.
+	# Newer releases have the client in a separate package, which docker.io only recommends.
 	if ! command -v docker >/dev/null && apt-cache show docker-cli >/dev/null 2>&1; then
 		wanted+=(docker-cli)
 	fi
@@ -129,16 +130,17 @@ start_engine() {
 	}
 }
 
-# Not so a zombie that init has yet to reap: it has no command line.
+# A zombie that init has not reaped yet does not count: it has no command line.
 is_alive() { [ -n "$(tr -d '\0' <"/proc/$1/cmdline")" ]; } 2>/dev/null
 
-# Whether pid file FILE names a living PROGRAM.
+# True if pid file FILE names a living PROGRAM.
 is_running() {
 	local pid
 	pid=$(as_root cat "$1" 2>/dev/null) && is_alive "$pid" && [ "$(cat "/proc/$pid/comm")" = "$2" ]
 }
 
-# After a crash or on a restored machine the file names a process that is gone or another program: dockerd would refuse to start.
+# After a crash or on a restored machine the file names a dead process or another program: dockerd would refuse to
+# start.
 clear_stale_pid() {
 	if as_root test -e "$1" && ! is_running "$1" "$2"; then
 		note "removing the stale $1 (process $(as_root cat "$1") is no $2)"
@@ -146,7 +148,8 @@ clear_stale_pid() {
 	fi
 }
 
-# Prints the pid. The daemon gets no descriptor of ours: whoever waits for this script's pipes or lock must not wait for it.
+# Prints the pid. The daemon inherits no descriptors: a caller that waits for this script's pipes or lock must not
+# wait for the daemon.
 start_dockerd() {
 	# shellcheck disable=SC2016 # the inner shell expands them
 	as_root bash -c '
@@ -165,7 +168,7 @@ start_dockerd() {
 	' dockerd "$engine_log"
 }
 
-# Until the engine answers, its process (if PID is given) has ended, or the deadline is over.
+# Waits until the engine answers, its process (if PID is given) has ended, or the time is over.
 wait_for_engine() {
 	local pid=$1 deadline=$((SECONDS + start_deadline))
 	while ! engine_version >/dev/null; do
@@ -204,7 +207,7 @@ join_group() {
 
 has_image() { "${docker[@]}" image inspect --format . "$1" >/dev/null 2>&1; }
 
-# Runtimes of runtimes/contrib/ that the build does not have yet: the build learns of them.
+# Adds runtimes of runtimes/contrib/ that the build does not have yet to the build.
 add_contrib() {
 	local build chosen name wanted=()
 	for name in ${only_runtime//,/ }; do
@@ -222,8 +225,8 @@ print(",".join(sorted({*chosen, *sys.argv[1:]})) if {*sys.argv[1:]} - {*chosen} 
 	progress "husk with ${wanted[*]}" "$build/contrib.log" ninja -C "$build"
 }
 
-# The fields of each runtime in $images, or of those in $only_runtime and what they begin with, one a line. First how many runtimes are
-# below it: it has to wait for these.
+# The fields of each runtime in $images, or of those in $only_runtime and of the runtimes below them, one per line.
+# The first field is the number of runtimes below it, for which it must wait.
 list_images() {
 	python3 - "$images" "$only_runtime" <<-'EOF'
 	import json, os, sys
@@ -245,10 +248,10 @@ list_images() {
 	EOF
 }
 
-# BuildKit where its client part is there, else the engine's old builder.
+# BuildKit if its client part is installed, else the engine's old builder.
 choose_builder() {
 	local settings=(DOCKER_BUILDKIT=0)
-	builder_options=(--force-rm) # the old builder leaves the container of a failed step behind
+	builder_options=(--force-rm) # the old builder keeps the container of a failed step
 	if "${docker[@]}" buildx version >/dev/null 2>&1; then
 		# The builder inside the engine: others do not see the engine's images.
 		settings=(BUILDKIT_PROGRESS=plain "BUILDX_BUILDER=$("${docker[@]}" context show)")
@@ -298,7 +301,8 @@ ensure_images() {
 	build_images "$logs" "${wave[@]}"
 }
 
-# All at once: unpacking keeps one core busy, and downloads none. A pipe for each, so that none of them rewrites another's line.
+# All at once: unpacking keeps one core busy, and downloads use none. Each has a pipe, so that none of them rewrites
+# another's line.
 build_images() {
 	local logs=$1 line fields job jobs=() failed=0
 	shift
@@ -307,14 +311,14 @@ build_images() {
 		ensure_image "$logs" "${fields[@]}"
 		return
 	fi
-	set -m # a process group each, which an interrupt can end
+	set -m # separate process groups, which an interrupt can end
 	for line in "$@"; do
 		IFS=$'\t' read -ra fields <<<"$line"
 		ensure_image "$logs" "${fields[@]}" > >(exec cat) &
 		jobs+=($!)
 	done
 	set +m
-	# shellcheck disable=SC2064 # these jobs, whatever comes later
+	# shellcheck disable=SC2064 # only these jobs
 	trap "kill -- ${jobs[*]/#/-} 2>/dev/null; exit 130" INT TERM
 	for job in "${jobs[@]}"; do
 		wait "$job" || failed=$?
@@ -323,7 +327,7 @@ build_images() {
 	return "$failed"
 }
 
-# What several images begin with, or what may ask for a password: before any of them is built.
+# Steps that several images share, or that may ask for a password: before any image is built.
 ensure_foundation() {
 	local logs=$1 packages=$4 folder=$6 debian=$8 common=$9 adapter=${10}
 	if ! has_image "$packages"; then
@@ -362,7 +366,7 @@ ensure_base() {
 	progress "$base" "$logs/image-base.log" build_packages "$debian" "$base" "$here/runtimes" Dockerfile.base
 }
 
-# husk-jupyter for the runtimes of stock Jupyter kernels, from the sources that the build named.
+# husk-jupyter for the runtimes of stock Jupyter kernels, from the sources that the build listed.
 build_adapter() (
 	base=$1 tag=$2 network=default
 	bridge_resolves "$base" || network=host
@@ -385,7 +389,7 @@ take_adapter() (
 	"${docker[@]}" cp "$container:/husk-jupyter" - | tar -xf - -O >"$2" && chmod 0755 "$2"
 )
 
-# What fetch.sh runs: its line "# needs: COMMAND PACKAGE", npm if it has none.
+# The command that fetch.sh needs: its line "# needs: COMMAND PACKAGE", npm if it has none.
 ensure_fetcher() {
 	local command=npm package=npm
 	[ -f "$1" ] || return 0
@@ -393,7 +397,7 @@ ensure_fetcher() {
 	command -v "$command" >/dev/null || apt_install "$package" "$package"
 }
 
-# Without a context: every byte that goes in is named in the Dockerfile. Or by fetch.sh, which fills one on the host.
+# Without a context, every byte that goes in is named in the Dockerfile. Otherwise fetch.sh fills one on the host.
 build_packages() (
 	base=$1 tag=$2 folder=$3 recipe=$4 network=default
 	bridge_resolves "$base" || network=host
@@ -408,7 +412,7 @@ build_packages() (
 		"${build[@]}" --file "$folder/$recipe" "$context"
 )
 
-# On some machines names resolve on the host only.
+# On some machines names only resolve on the host.
 bridge_resolves() {
 	# shellcheck disable=SC2016
 	"${docker[@]}" run --rm --entrypoint sh "$1" -c '
@@ -434,8 +438,8 @@ build_kernel() (
 			--file "$here/runtimes/Dockerfile.kernel" "$context"
 )
 
-# Each build of husk-client makes a new image. Kept: the current one, the newest other, those of the last hour (another
-# checkout may be using them) and those that a container uses. Only husk-NAME is looked at.
+# Each build of husk-client makes a new image. Kept: the current one, the newest other, those of the last hour
+# (another checkout may be using them) and those that a container uses. Only husk-NAME is considered.
 prune() {
 	local name=$1 current=$2 others=0 tag created
 	while IFS=$'\t' read -r tag created; do

@@ -1,8 +1,8 @@
-/* What R prints, in the order it prints it. stdout and stderr are two pipes, so whoever changes from one to the other first has PID 1
- * read what is in them (`sync`, docs/protocol.md, section 2). A page that has begun to be drawn has its place before the next text:
- * its display is sent then, still empty, and updated when the page is finished.
+/* R's output in the order of printing. stdout and stderr are two pipes, so before a switch from one to the other PID
+ * 1 reads what is in them (`sync`, docs/protocol.md, section 2). A page whose drawing has begun comes before later
+ * text: its display is then sent empty, and updated when the page is finished.
  *
- * R writes to two files of C's library; these here take their place. Made by prepare.sh, called by husk/console.R. */
+ * R writes to two files of C's library; the ones here replace them. Built by prepare.sh, called by husk/console.R. */
 #define _GNU_SOURCE
 #include "runtimes/r/link.h"
 
@@ -28,8 +28,8 @@ static struct {
 	pid_t owner;		      /* a forked child has no link */
 	double cell;		      /* 0 = between cells, when nothing may be sent */
 	int last;		      /* the descriptor that was written to last */
-	char *page;		      /* the message that gives a page its place */
-	struct stat streams[STREAMS]; /* what 0, 1 and 2 led to at first */
+	char *page;		      /* the message that reserves the place of a page */
+	struct stat streams[STREAMS]; /* the files of 0, 1 and 2 at the start */
 } console = { .taken = -1 };
 
 static bool can_send(void)
@@ -37,7 +37,7 @@ static bool can_send(void)
 	return console.cell > 0 && console.owner == getpid();
 }
 
-/* Bytes that nobody waited for. */
+/* Reads bytes that nothing waited for. */
 static void forget_taken(void)
 {
 	char bytes[256];
@@ -53,7 +53,7 @@ static void wait_until_taken(void)
 		;
 }
 
-/* Sends a message and waits until PID 1 has taken it, and has read all that was printed before it. */
+/* Sends a message and waits until PID 1 has processed it, and has read all earlier output. */
 static void send_and_wait(const char *text)
 {
 	forget_taken();
@@ -82,7 +82,7 @@ static void change_to(int fd)
 	console.last = fd;
 }
 
-/* What cannot be written, as the cell has closed the descriptor, is gone; that is no error of R's. */
+/* If the cell has closed the descriptor, the output is dropped; this is not an error of R. */
 static ssize_t put(int fd, const char *data, size_t n)
 {
 	(void)fflush(stdout); /* of code that prints without R */
@@ -113,7 +113,7 @@ static void flush_all(void)
 
 /* ---- called by R */
 
-/* Takes R's output over. R flushes both files after each call that prints. */
+/* Replaces R's output files. R flushes both after each call that prints. */
 SEXP console_open(SEXP taken)
 {
 	console.taken = Rf_asInteger(taken);
@@ -141,7 +141,8 @@ SEXP console_cell(SEXP number)
 	return R_NilValue;
 }
 
-/* A page has begun: the message that gives it its place, should anything be printed before it is finished. */
+/* A page has begun: stores the message that reserves its place, in case something is printed before it is
+ * finished. */
 SEXP console_page(SEXP message)
 {
 	place_page();
@@ -150,7 +151,7 @@ SEXP console_page(SEXP message)
 	return R_NilValue;
 }
 
-/* Before a program writes, or something is displayed: pages that have begun get their places. */
+/* Before a program writes, or something is displayed: sends the places of pages that have begun. */
 SEXP console_place(void)
 {
 	flush_all();
@@ -158,7 +159,7 @@ SEXP console_place(void)
 	return R_NilValue;
 }
 
-/* The page that has begun last is finished. TRUE if it has its place already. */
+/* The page that began last is finished. TRUE if its place was already sent. */
 SEXP console_placed(void)
 {
 	bool placed = !console.page;
@@ -167,7 +168,7 @@ SEXP console_placed(void)
 	return Rf_ScalarLogical(placed);
 }
 
-/* Sends a display (link_send()) and waits until PID 1 has taken it: what is printed next stands behind it. */
+/* Sends a display (link_send()) and waits until PID 1 has processed it: later output comes after it. */
 SEXP console_show(SEXP pieces)
 {
 	forget_taken();
@@ -178,7 +179,7 @@ SEXP console_show(SEXP pieces)
 	return sent;
 }
 
-/* Whether 0, 1 and 2 lead where they did at first. */
+/* TRUE if 0, 1 and 2 are the same files as at the start. */
 SEXP console_is_whole(void)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
-# Fits this runtime into an image of somebody else's: run by husk-fit with the image's own R, first to check, then to prepare.
-# A line that begins with "lacks " names what the image lacks.
+# Prepares an image of other people for this runtime: run by husk-fit with the image's own R, first to check, then to
+# prepare. A line that begins with "lacks " names something that the image lacks.
 
 oldest <- "4.2"
 
@@ -7,14 +7,14 @@ lacks <- function(...) cat("lacks ", ..., "\n", sep = "")
 
 check <- function() {
   if (getRversion() < oldest) lacks("R ", oldest, " or newer: it has ", as.character(getRversion()))
-  # Compiled for one R: they cannot come along.
+  # Compiled for one version of R: they cannot be shipped.
   for (name in c("base64enc", "jsonlite"))
     if (!requireNamespace(name, quietly = TRUE)) lacks("the R package ", name)
   tryCatch(dyn.load("/opt/husk/kernel/husk.so"),
            error = function(e) lacks("a C library that Husk's own fits (glibc 2.33 or newer): ", conditionMessage(e)))
 }
 
-# A mirror of the operator's is every R's of a session.
+# The operator's mirror applies to every R of a session.
 prepare <- function() {
   cat('local({
   husk.repos <- strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+")[[1]]

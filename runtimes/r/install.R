@@ -1,6 +1,6 @@
-# Installs packages into /opt/husk/deps: run by PID 1 in the container that prepares a set of dependencies.
-# fd 198 holds {"name": "version", ...}. installed.R then tells which versions are there.
-# What the image has already counts as installed. A version that is not the repository's current one comes from its archive.
+# Installs packages into /opt/husk/deps: run by PID 1 in the container that prepares a set of dependencies. fd 198
+# holds {"name": "version", ...}. installed.R then lists the installed versions. Packages of the image count as
+# installed. A version that is not the repository's current one comes from its archive.
 
 deps <- "/opt/husk/deps"
 dir.create(deps, showWarnings = FALSE, recursive = TRUE)
@@ -9,8 +9,8 @@ options(warn = 1, timeout = 300)
 Sys.setenv(MAKEFLAGS = "-j2")
 
 wanted <- jsonlite::fromJSON(readLines("/proc/self/fd/198", warn = FALSE), simplifyVector = FALSE)
-# The processes that build packages need not know where packages come from. A repository that needs a login is a local address
-# here: PID 1 relays it, and the login never comes in.
+# The processes that build packages need not know where packages come from. A repository that needs a login is a local
+# address here: PID 1 relays it, and the login never enters the container.
 repos <- unlist(strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+"))
 repos <- if (any(nzchar(repos))) repos[nzchar(repos)] else getOption("repos")
 Sys.unsetenv("R_REPOS")
@@ -35,7 +35,7 @@ available <- function() {
   offered
 }
 
-# name and least version ("" = any) of what a package needs, from its fields.
+# Names and minimum versions ("" = any) of a package's dependencies, from its fields.
 needs <- function(fields) {
   fields <- fields[intersect(c("Depends", "Imports", "LinkingTo"), names(fields))]
   parts <- trimws(unlist(strsplit(fields[!is.na(fields)], ",")))
@@ -51,7 +51,7 @@ is_missing <- function(name, least) {
   is.na(has) || (nzchar(least) && package_version(has) < package_version(least))
 }
 
-# The current packages that must come too, for these fields.
+# The current packages that are also needed, for these fields.
 missing_for <- function(fields, found = character()) {
   need <- needs(fields)
   for (i in seq_len(nrow(need))) {

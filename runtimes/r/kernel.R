@@ -1,7 +1,7 @@
 # The persistent R interpreter of a session: PID 1 starts this file, husk/ does the work.
 # husk.rds is husk/ compiled (prepare.sh); a source tree has none.
 
-# An error at the top level, unseen, makes R's variable .Traceback, which nobody but R itself can add to base.
+# An error at the top level, unseen, creates R's variable .Traceback, which only R itself can add to base.
 options(show.error.messages = FALSE, error = quote(invisible()))
 stop()
 options(show.error.messages = TRUE)
@@ -17,7 +17,7 @@ local({
   assign(".husk", husk, envir = .AutoloadEnv) # always on the search path
 })
 .husk$main()
-# R comes to the next line only by a jump to its top level out of a running cell, which no handler can catch.
+# R reaches the next line only by a jump to its top level out of a running cell, which no handler can catch.
 .husk$resume()
 .husk$resume()
 .husk$resume()

@@ -1,5 +1,5 @@
-/* Made by prepare.sh, called by husk/link.R. Nothing here lets an interrupt in, since half a message would be the end of the kernel; an
- * error of R only where there is no memory for a message that has come, which is its end too. */
+/* Built by prepare.sh, called by husk/link.R. Nothing here lets an interrupt in, since half a message would break
+ * the kernel. The only error of R is a lack of memory for a received message, which ends the kernel too. */
 #define _GNU_SOURCE
 #include "runtimes/r/link.h"
 
@@ -25,7 +25,7 @@
 #define KEPT_MAX ((size_t)1 << 20) /* of a buffer between two messages */
 #define TEXT_MAX ((size_t)1 << 20) /* characters, as in errors.R */
 #define DELETE 0x7f
-#define ESCAPE_MAX 6 /* bytes that a character becomes */
+#define ESCAPE_MAX 6 /* bytes of an escaped character */
 
 struct bytes {
 	char *data;
@@ -34,10 +34,10 @@ struct bytes {
 
 static struct {
 	int fd;
-	struct bytes in;  /* header and body of the message that is coming in */
-	struct bytes out; /* what goes with the next message */
+	struct bytes in;  /* header and body of the incoming message */
+	struct bytes out; /* data to send with the next message */
 	void (*no_events)(void);
-	bool starved; /* there was no memory for a message: it cannot go on */
+	bool starved; /* there was no memory for a message: the kernel cannot continue */
 } line = { .fd = -1 };
 
 static bool make_room(struct bytes *b, size_t more)
@@ -112,7 +112,7 @@ static bool put_base64(struct bytes *b, const uint8_t *data, size_t n)
 	return true;
 }
 
-/* As json_string() in link.R. There is room. */
+/* As json_string() in link.R. There must be room. */
 static void put_escaped(struct bytes *b, uint8_t c)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -133,7 +133,7 @@ static void put_escaped(struct bytes *b, uint8_t c)
 	}
 }
 
-/* How many bytes the UTF-8 sequence has that begins here; 0 if none does. */
+/* Length of the UTF-8 sequence that begins here; 0 if it is invalid. */
 static size_t sequence(const uint8_t *s, size_t n)
 {
 	if (s[0] < 0x80)
@@ -149,7 +149,7 @@ static size_t sequence(const uint8_t *s, size_t n)
 	return bad ? 0 : length;
 }
 
-/* A text as JSON, without its quotes; false if it is too long or no UTF-8. NULs are left out. */
+/* A text as JSON, without its quotes; false if it is too long or not UTF-8. NULs are left out. */
 static bool put_string(struct bytes *b, const uint8_t *text, size_t n)
 {
 	size_t characters = 0, length;
@@ -169,7 +169,7 @@ static bool put_string(struct bytes *b, const uint8_t *text, size_t n)
 	return true;
 }
 
-/* A piece of a message: texts as they are, or bytes as base64. */
+/* A piece of a message: texts unchanged, or bytes as base64. */
 static bool put_piece(struct bytes *b, SEXP piece)
 {
 	if (TYPEOF(piece) == RAWSXP)
@@ -182,14 +182,14 @@ static bool put_piece(struct bytes *b, SEXP piece)
 	return TYPEOF(piece) == STRSXP;
 }
 
-/* Leaves room for the header; returns where the message begins. */
+/* Reserves room for the header; returns the start of the message. */
 static size_t begin(struct bytes *b)
 {
 	size_t start = b->n;
 	return make_room(b, HEADER) ? (b->n += HEADER, start) : SIZE_MAX;
 }
 
-/* False, and the message is gone, if it is too long. */
+/* False, and the message is dropped, if it is too long. */
 static bool end(struct bytes *b, size_t start)
 {
 	size_t n = b->n - start - HEADER;
@@ -217,13 +217,14 @@ bool link_send_text(const char *text)
 
 /* ---- in */
 
-/* Whether R has other things to do while it waits: callbacks of event loops (later, httpuv, Tk). */
+/* True if R has other things to do while it waits: callbacks of event loops (later, httpuv, Tk). */
 static bool has_events(void)
 {
 	return R_wait_usec > 0 || R_PolledEvents != line.no_events || (R_InputHandlers && R_InputHandlers->next);
 }
 
-/* Up to so many bytes of the message. 0 when they are there, EAGAIN if R has to wait for more, else the link has ended. */
+/* Reads up to this many bytes of the message. 0 when they are complete, EAGAIN if R must wait for more, else the
+ * link has ended. */
 static int receive(size_t wanted)
 {
 	struct bytes *in = &line.in;
@@ -279,7 +280,7 @@ static const char unescaped[] = {
 	['n'] = '\n', ['r'] = '\r', ['t'] = '\t', ['b'] = '\b', ['f'] = '\f', ['"'] = '"', ['\\'] = '\\', ['/'] = '/'
 };
 
-/* The inside of a string, as it stands; false if there is none, or one with an escape that is left to R. */
+/* The inside of a string, unchanged; false if there is none, or if it has an escape that R must handle. */
 static bool take_string(struct text *t, struct text *ret)
 {
 	if (!take(t, "\""))
@@ -320,7 +321,8 @@ static SEXP as_string(struct text t)
 	return Rf_ScalarString(Rf_mkCharLenCE(t.at, (int)(t.end - t.at), CE_UTF8));
 }
 
-/* A cell without anything beside its code, as most are: list(op, id, code). NULL, and the body is as it was, if it is another message. */
+/* A cell without anything beside its code, as most are: list(op, id, code). NULL, and the body is unchanged, if it
+ * is another message. */
 static SEXP read_cell(char *body, size_t n)
 {
 	static const char *const names[] = { "op", "id", "code", "" };
@@ -361,7 +363,8 @@ SEXP link_take(SEXP port)
 	return Rf_ScalarInteger(line.fd);
 }
 
-/* The next message: the list of a plain cell, or the bytes of another. NULL if R has to wait for it, FALSE at the end of the link. */
+/* The next message: the list of a plain cell, or the bytes of another. NULL if R must wait for it, FALSE at the
+ * end of the link. */
 SEXP link_next(void)
 {
 	size_t size = 0;
@@ -385,8 +388,8 @@ SEXP link_next(void)
 	return message;
 }
 
-/* Sends a message, given in pieces: texts, or a list of texts and bytes. `hold`: it goes with the next one. FALSE, and nothing is sent,
- * if it is too long; NULL if the link is gone. */
+/* Sends a message, given in pieces: texts, or a list of texts and bytes. `hold`: it is sent with the next one.
+ * FALSE, and nothing is sent, if it is too long; NULL if the link is closed. */
 SEXP link_send(SEXP pieces, SEXP hold)
 {
 	size_t start = begin(&line.out);
@@ -404,7 +407,8 @@ SEXP link_send(SEXP pieces, SEXP hold)
 	return Rf_asLogical(hold) || flush() ? Rf_ScalarLogical(1) : R_NilValue;
 }
 
-/* The result of cell `id` is this text, which goes with the next message. FALSE if the text is too long or no UTF-8. */
+/* The result of cell `id` is this text, which is sent with the next message. FALSE if the text is too long or not
+ * UTF-8. */
 SEXP link_result(SEXP id, SEXP text)
 {
 	struct bytes *out = &line.out;
@@ -426,7 +430,7 @@ SEXP link_is_promise(SEXP environment, SEXP name)
 	return Rf_ScalarLogical(TYPEOF(value) == PROMSXP && PRVALUE(value) == R_UnboundValue);
 }
 
-/* Drops an interrupt that came between two cells. FALSE if R has to do it, and to run its callbacks. */
+/* Drops an interrupt that came between two cells. FALSE if R must do it and run its callbacks. */
 SEXP link_forget_interrupt(void)
 {
 	if (has_events())

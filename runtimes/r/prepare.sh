@@ -13,7 +13,7 @@ mkdir -p tree/runtimes
 ln -s ../.. tree/runtimes/r
 gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I tree "$(R CMD config --cppflags)" -o husk.so console.c link.c
 rm -r tree console.c link.c link.h
-# A mirror of the operator's is every R's of a session.
+# The operator's mirror applies to every R of a session.
 cat >>/etc/R/Rprofile.site <<'END'
 local({
   husk.repos <- strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+")[[1]]

@@ -1,4 +1,4 @@
-# Running one cell: parse, then one top-level expression after the other in the workspace, as R's prompt does it.
+# Runs one cell: parses it, then runs one top-level expression after the other in the workspace, as R's prompt does.
 
 husk_workspace <- globalenv()
 # id (NULL between cells), place (srcref of the expression that runs), depth (frames below the user's), calls (of an
@@ -7,7 +7,7 @@ husk_workspace <- globalenv()
 cell <- new.env(parent = emptyenv())
 PARSING <- .Machine$integer.max # as depth: no call is the user's
 
-# Runs a cell. NULL, or the fields of an error message. Everything the user's code does to the control flow ends here.
+# Runs a cell. NULL, or the fields of an error message. No control flow of the user's code leaves this function.
 run_cell <- function(code) {
   cell$calls <- list()
   cell$text <- cell$bundle <- cell$place <- cell$quit <- NULL
@@ -21,8 +21,8 @@ run_cell <- function(code) {
   )
 }
 
-# withRestarts(expr, abort = ) at a tenth of its price. At the prompt this restart leads to the next prompt. An interrupt takes
-# it too, since a second class of conditions would double the price of tryCatch().
+# withRestarts(expr, abort = ) at a tenth of its cost. At the prompt this restart leads to the next prompt. An
+# interrupt uses it too, since a second class of conditions would double the cost of tryCatch().
 until_abort <- function(expr) {
   run <- function(expr) {
     restart <- list(name = "abort", exit = environment(), handler = NULL, description = "", interactive = NULL)
@@ -34,7 +34,7 @@ until_abort <- function(expr) {
   if (cell$interrupted) report_interrupt(cell$calls) else if (is.null(cell$quit)) report_abort() else report_quit(cell$quit)
 }
 
-# Nothing has run when this fails: the message says line and column and shows the place.
+# If this fails nothing has run: the message has line and column and shows the place.
 parse_cell <- function(code) {
   cell$depth <- PARSING
   if (grepl("\r", code, fixed = TRUE)) code <- gsub("\r\n?", "\n", code)
@@ -70,7 +70,7 @@ run_expressions <- function(expressions) {
 }
 
 run_expression <- function(expression, last) {
-  handlers <- cell$handlers # in force until this returns; inside our own, as at the prompt they are the first that were set
+  handlers <- cell$handlers # active until this returns; inside our own, since at the prompt they are the first that were set
   if (length(handlers) > 0L) .Internal(.addCondHands(names(handlers), handlers, husk_workspace, NULL, TRUE))
   value <- evaluate(expression)
   assign(".Last.value", value$value, envir = baseenv())
@@ -82,9 +82,9 @@ evaluate <- function(husk_expression) {
   withVisible(eval(husk_expression, husk_workspace))
 }
 
-# All values but the last print to stdout, in order with everything else; the last one is the cell's result.
+# All values but the last are printed to stdout, in order with other output; the last one is the cell's result.
 show_value <- function(value, last) {
-  if (inherits(value, "htmlwidget")) return(print_widget(value)) # some have a print method that wants a browser
+  if (inherits(value, "htmlwidget")) return(print_widget(value)) # some have a print method that needs a browser
   if (!last || sinks() > 0L) return(print_value(value))
   text <- print_captured(value)
   forms <- if (length(text) > 0L) rich_forms(value)
@@ -105,7 +105,7 @@ send_result <- function() {
 
 result_text <- function() shorten(raw_text(cell$text), TEXT_MAX, CUT_NOTE)
 
-# As the prompt does it: methods are found in the workspace, and S4 objects (generics too) have show().
+# As the prompt does: methods are found in the workspace, and S4 objects (generics too) use show().
 print_value <- function(value) {
   cell$depth <- sys.nframe() + 1L
   source(value)
@@ -117,7 +117,7 @@ environment(source) <- husk_workspace
 
 CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace)"
 
-# What print() says, as bytes without the last line break. If it fails, what it said until then is on stdout.
+# The output of print(), as bytes without the last line break. If it fails, its output so far goes to stdout.
 print_captured <- function(value) {
   target <- capture_target()
   if (is.null(target)) {
@@ -142,7 +142,8 @@ end_capture <- function(target, before, done) {
   .Internal(close(target, "rw"))
 }
 
-# rawConnection(raw(0L), "wb") without a deparse() of its argument. NULL if the user's code has all connections that R allows.
+# rawConnection(raw(0L), "wb") without a deparse() of its argument. NULL if the user's code has opened all connections
+# that R allows.
 capture_target <- function() {
   if (length(.Internal(getAllConnections())) < CONNECTIONS_SURE) return(.Internal(rawConnection("cell", raw(0L), "wb")))
   tryCatch(.Internal(rawConnection("cell", raw(0L), "wb")), error = function(e) NULL)
@@ -150,11 +151,11 @@ capture_target <- function() {
 
 CONNECTIONS_SURE <- 100L # R allows 128 or more
 
-# sink(target) without its match.arg(); -1 is the end of one.
+# sink(target) without its match.arg(); -1 ends one.
 sink_to <- function(target) .Internal(sink(target, FALSE, FALSE, FALSE))
 
 raw_text <- function(bytes) {
-  text <- rawToChar(bytes[bytes != 0L]) # a string of R holds no NUL
+  text <- rawToChar(bytes[bytes != 0L]) # a string of R cannot contain NUL
   Encoding(text) <- "UTF-8"
   valid_text(text)
 }
@@ -175,7 +176,7 @@ on_interrupt <- function(condition) {
   .Internal(.invokeRestart(cell$abort, NULL))
 }
 
-# R keeps the warning for later (or, by options(warn=), prints it or makes it an error) when this returns.
+# When this returns, R keeps the warning for later (or, by options(warn=), prints it or makes it an error).
 on_warning <- function(condition) {
   cell$warned <- TRUE
   if (identical(conditionCall(condition), EVAL_CALL)) { # of the top level itself: no call at the prompt
@@ -185,7 +186,7 @@ on_warning <- function(condition) {
   }
 }
 
-# The warnings that R has kept, as it prints them after a top-level expression. The one way to make it do so begins with
+# The warnings that R has kept, as it prints them after a top-level expression. The only way to print them begins with
 # "In addition: ", as after an error.
 print_warnings <- function() {
   if (!cell$warned) return()

@@ -2,7 +2,7 @@
 
 CHART <- "application/vnd.husk.chart+json"
 CHART_POINTS_MAX <- 1000L
-CHART_ROWS_MAX <- 10000L # of the data: a plot is built once more to read it
+CHART_ROWS_MAX <- 10000L # of the data: a plot is built again to read it
 CHART_TEXT_MAX <- 100L
 CHART_KINDS <- c(GeomPoint = "scatter", GeomLine = "line", GeomPath = "line", GeomBar = "bar", GeomCol = "bar",
                  GeomBoxplot = "box_and_whisker")
@@ -27,7 +27,7 @@ chart_of <- function(plot) {
   list(type = "superchart", title = chart_text(built$plot$labels$title), elements = charts)
 }
 
-# One panel. Those of facets have the value of their variables as a title.
+# One panel. Panels of facets have the value of their variables as a title.
 panel_chart <- function(built, kind, panel, points) {
   facets <- setdiff(names(panel), c("PANEL", "ROW", "COL", "SCALE_X", "SCALE_Y", "COORD"))
   title <- if (length(facets) > 0L) paste(vapply(panel[facets], as.character, ""), collapse = ", ") else built$plot$labels$title
@@ -70,13 +70,13 @@ axis_ticks <- function(axis, params) {
     (\(parts) `names<-`(parts, paste0(axis, "_", names(parts))))()
 }
 
-# Evenly chosen, with the first and the last.
+# Evenly spaced, with the first and the last.
 point_pairs <- function(layer, limit) {
   rows <- unique(round(seq(1, nrow(layer), length.out = min(limit, nrow(layer)))))
   lapply(rows, function(row) list(as.numeric(layer$x[row]), as.numeric(layer$y[row])))
 }
 
-# The name of a place on a discrete axis, else its number.
+# The name of a position on a discrete axis, else its number.
 place_name <- function(x, names) {
   place <- as.numeric(x)
   name <- if (inherits(x, "mapped_discrete") && place == round(place)) names[place]

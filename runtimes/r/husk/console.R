@@ -1,6 +1,6 @@
-# R's output, by console.c: both streams in the order they are printed, and pages where they were begun.
+# R's output through console.c: both streams in the order of printing, and pages where they began.
 
-# Its functions (their addresses), and the page that has begun last (pending).
+# Its functions (their addresses), and the page that began last (pending).
 console <- new.env(parent = emptyenv())
 
 open_console <- function(library, taken) {
@@ -12,16 +12,16 @@ open_console <- function(library, taken) {
 
 console_cell <- function(id) .Call(console$cell, as.numeric(id))
 
-# What is shown next, or printed by a program, stands behind the pages that have begun.
+# The next display, or output of a program, comes after the pages that have begun.
 place_pages <- function() if (!is_forked()) .Call(console$place)
 
-# A page has begun, and keeps its place under this name.
+# A page has begun, and its place is reserved under this name.
 begin_page <- function(name) {
   console$pending <- name
   .Call(console$page, json_object(op = "\"display\"", id = cell$id, display_id = json_string(name), data = "{}"))
 }
 
-# Whether the page has a place: something came after its beginning.
+# TRUE if the page has a place: something came after its beginning.
 is_placed <- function(name) {
   if (!identical(console$pending, name)) return(TRUE)
   console$pending <- NULL

@@ -1,4 +1,4 @@
-# MIME bundles: what R objects become beside their text, and the functions by which a cell shows something itself.
+# MIME bundles: forms of R objects beside their text, and the functions by which a cell displays something itself.
 
 ROWS_SHOWN <- 50L
 COLUMNS_SHOWN <- 50L
@@ -27,7 +27,7 @@ send_bundle <- function(op, data, more = NULL) {
   place_pages()
   head <- json_object(op = json_string(op), id = cell$id, more)
   repeat {
-    # In pieces: R keeps a table of all strings, so that to join long ones takes longer than to make them.
+    # In pieces: R keeps a table of all strings, so joining long ones takes longer than creating them.
     body <- c(substr(head, 1L, nchar(head) - 1L), ",\"data\":{", json_pieces(members), "}}")
     sent <- if (op == "result") link_send(body, more = TRUE) else .Call(console$show, body)
     if (is.null(sent)) link_lost()
@@ -36,7 +36,7 @@ send_bundle <- function(op, data, more = NULL) {
   }
 }
 
-# Makes a bundle that was too long for one message shorter, and says so in it.
+# Shortens a bundle that was too long for one message, and says so in it.
 drop_largest <- function(members) {
   sizes <- vapply(members, function(pieces) sum(vapply(pieces, piece_size, 0)), 0) * (names(members) != "text/plain")
   largest <- which.max(sizes)
@@ -55,7 +55,7 @@ too_long_note <- function(mime, size) {
 
 piece_size <- function(piece) if (is.raw(piece)) 4 * ceiling(length(piece) / 3) else as.numeric(nchar(piece, "bytes"))
 
-# The members of a bundle as they follow each other in JSON.
+# The members of a bundle, one after the other, as JSON.
 json_pieces <- function(members) {
   do.call(c, lapply(seq_along(members), function(i) c(if (i > 1L) ",", "\"", names(members)[i], "\":", members[[i]])))
 }
@@ -70,7 +70,7 @@ json_entry <- function(mime, value) {
   json_string(gsub("[[:space:]]", "", valid_text(value)))
 }
 
-# A string that is JSON stays as it is, everything else is made JSON.
+# A string that is JSON is unchanged, everything else is converted to JSON.
 json_value <- function(value) {
   text <- if (is.character(value)) paste(value, collapse = "\n")
   if (!is.null(text) && jsonlite::validate(text)) return(valid_text(text))
@@ -79,9 +79,9 @@ json_value <- function(value) {
 
 base64 <- function(bytes) base64enc::base64encode(bytes)
 
-# Beside the text ---------------------------------------------------------------------------------------------------
+# Forms beside the text ---------------------------------------------------------------------------------------------
 
-# The entries of a value's bundle beside its text: html, LaTeX, Markdown or SVG where it provides them. NULL if it does not.
+# The entries of a value's bundle beside its text: html, LaTeX, Markdown or SVG if it provides them, else NULL.
 rich_forms <- function(value) {
   if (!is.object(value)) return(NULL)
   tryCatch(suppressWarnings(suppressMessages({
@@ -184,7 +184,7 @@ html_escape <- function(text) {
 
 # For cells ---------------------------------------------------------------------------------------------------------
 
-# A bundle with one entry of this type: raw bytes or text, or what is in a file.
+# A bundle with one entry of this type: raw bytes or text, or the content of a file.
 display_as <- function(data, mime, file = NULL, id = NULL, update = FALSE) {
   if (!is.null(file)) data <- readBin(file, "raw", file.size(file))
   if (is.character(data) && !grepl("json$", mime)) data <- paste(data, collapse = "\n")

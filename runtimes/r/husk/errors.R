@@ -4,11 +4,11 @@ TEXT_MAX <- 2^20 # characters of text/plain
 ERROR_MAX <- 16384L # characters of a message
 TRACEBACK_MAX <- 32768L
 CALLS_SHOWN <- 12L # at each end of a long traceback
-RUN_SHOWN <- 3L # calls of packages in a row; of more, the one that entered and the one that raised
+RUN_SHOWN <- 3L # calls of packages in a row; of more, only the one that entered and the one that raised are shown
 FRAMES_SEARCHED <- 200L
 LINE_WIDTH <- 77L # R breaks an error line that is longer
 
-# The call under which all top-level code runs; R blames it where the prompt blames nobody.
+# The call under which all top-level code runs; R names it in errors for which the prompt names no call.
 EVAL_CALL <- quote(eval(husk_expression, husk_workspace))
 
 # The head and the tail of a text that is too long.
@@ -37,7 +37,7 @@ one_line <- function(call, width = 150L) {
   if (nchar(text) > width) paste0(substr(text, 1L, width - 3L), "...") else text
 }
 
-# "Error in f(x) : message", broken into two lines where R does it.
+# "Error in f(x) : message", broken into two lines as R does.
 error_line <- function(condition) {
   message <- error_message(condition)
   call <- error_call(condition)
@@ -48,15 +48,16 @@ error_line <- function(condition) {
   paste0("Error in ", text, " : ", if (isTRUE(long)) "\n  ", message)
 }
 
-# The user's part of the call stack; attribute `foreign`: which of them are calls of functions of packages. Called by a
-# handler; `depth` frames at the bottom are the kernel's.
+# The user's part of the call stack; attribute `foreign`: which of them are calls of package functions. Called by a
+# handler; `depth` frames at the bottom belong to the kernel.
 users_calls <- function(depth) {
   end <- sys.nframe() - 2L # this function and the handler
   if (end <= depth) return(list())
   calls <- sys.calls()
-  if (identical(calls[[end]][[1L]], quote(.handleSimpleError))) end <- end - 1L # an error of R itself comes by way of it
+  if (identical(calls[[end]][[1L]], quote(.handleSimpleError))) end <- end - 1L # errors of R itself come through it
   frames <- seq.int(depth + 1L, length.out = end - depth)
-  # Below one of our functions that the user called, all is ours; what R called of ours behind the scenes is not shown.
+  # Below one of our functions that the user called, all frames are ours; those that R called internally are not
+  # shown.
   ours <- which(vapply(frames[seq_len(min(length(frames), FRAMES_SEARCHED))], is_ours, NA))
   if (length(ours) > 0L) frames <- frames[seq_len(ours[1L] - !is.symbol(calls[[frames[ours[1L]]]][[1L]]))]
   calls <- calls[frames]
@@ -66,7 +67,7 @@ users_calls <- function(depth) {
   structure(calls, foreign = c(vapply(frames[searched], is_foreign, NA), logical(length(calls) - length(searched))))
 }
 
-# Not written by the user: of R or of an installed package.
+# Not written by the user: part of R or of an installed package.
 is_foreign <- function(frame) {
   home <- environment(sys.function(frame))
   if (is.null(home)) return(TRUE)
@@ -82,9 +83,9 @@ is_ours <- function(frame) identical(environment(sys.function(frame)), environme
 traceback_lines <- function(calls) {
   n <- length(calls)
   shown <- shown_calls(calls)
-  if (identical(calls[[1L]], quote(.BaseNamespaceEnv$print(x)))) calls[[1L]] <- quote(print(x)) # what the prompt does
+  if (identical(calls[[1L]], quote(.BaseNamespaceEnv$print(x)))) calls[[1L]] <- quote(print(x)) # as the prompt does
   attr(calls[[1L]], "srcref") <- cell$place
-  folded <- shown > 1L & !c(TRUE, diff(shown) == 1L) # something is missing before it
+  folded <- shown > 1L & !c(TRUE, diff(shown) == 1L) # the part before it is missing
   long <- if (length(shown) > 2L * CALLS_SHOWN) seq.int(CALLS_SHOWN + 1L, length(shown) - CALLS_SHOWN)
   lines <- vapply(shown, function(i) sprintf("%*d: %s%s", nchar(n), i, one_line(calls[[i]]), place(calls[[i]])), "")
   lines[folded] <- paste0(FOLDED, "\n", lines[folded])
@@ -95,8 +96,8 @@ traceback_lines <- function(calls) {
 
 FOLDED <- "[... calls of packages left out, traceback() shows them ...]"
 
-# Of the calls in a row that are no code of the user's the first and the last, if they are many. The machinery that makes a
-# condition of an error is no news.
+# The first and the last of many consecutive calls outside of the user's code. Calls that only turn an error into a
+# condition are left out.
 shown_calls <- function(calls) {
   foreign <- attr(calls, "foreign")
   if (is.null(foreign)) return(seq_along(calls))
@@ -111,7 +112,7 @@ shown_calls <- function(calls) {
 
 SIGNALLING <- c("signalCondition", "signal_abort", "cnd_signal", "abort", "cli_abort", ".handleSimpleError", "h", "stop")
 
-# The last call between the two that does something other than signal.
+# The last call between the two that does not only signal.
 raising <- function(calls, start, end) {
   while (end > start) {
     called <- calls[[end]][[1L]]
@@ -130,7 +131,7 @@ place <- function(call) {
   paste0(" at ", if (length(file) == 1L && nzchar(file)) file, "#", source[1L])
 }
 
-# The fields of the `error` message. The traceback says where; what is said once, in the message.
+# The fields of the `error` message. The traceback has the place; the message has the reason, once.
 report_error <- function(condition, calls) {
   call <- error_call(condition)
   line <- if (!is.null(call)) paste("Error in", one_line(call, 100L))
@@ -148,7 +149,7 @@ report_interrupt <- function(calls) {
   failure("interrupt", message, lines)
 }
 
-# The calls that led there; one alone says nothing new, unless it is where in a long cell it was.
+# The calls that led there. A single call adds nothing, unless it gives the place in a long cell.
 call_lines <- function(calls, title) {
   if (length(calls) > 1L) return(c(paste0(title, ", outermost first:"), traceback_lines(calls)))
   if (is.null(cell$place) || length(attr(cell$place, "srcfile")$lines) < 2L) return(NULL)
@@ -166,7 +167,7 @@ failure <- function(type, message, lines = NULL) {
   list(type = type, message = message, traceback = shorten(paste(lines, collapse = "\n"), TRACEBACK_MAX))
 }
 
-# What traceback() shows in the next cell.
+# The output of traceback() in the next cell.
 remember_traceback <- function(calls) {
   calls <- lapply(rev(calls[seq_len(min(length(calls), FRAMES_SEARCHED))]), function(call) {
     text <- tryCatch(deparse(call, nlines = 5L), error = function(e) "<call>")

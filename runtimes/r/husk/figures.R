@@ -1,5 +1,5 @@
-# Pictures: plots are drawn into numbered files, one a page, and shown when the page is finished. No file, no page: a device
-# that was only asked for its size shows nothing.
+# Pictures: plots are drawn into numbered files, one per page, and shown when the page is finished. Without a file
+# there is no page: a device that was only opened to query its size shows nothing.
 
 PLOT_WIDTH <- 8 # inches
 PLOT_HEIGHT <- 6
@@ -11,14 +11,14 @@ figures <- new.env(parent = emptyenv())
 figures$devices <- list() # of list(files = pattern, number = device, shown = pages, begun = page that has a place, settings,
 # wanted = size by dev.new())
 figures$count <- 0L
-figures$owner <- 0L # the process whose devices these are
+figures$owner <- 0L # the process that owns these devices
 
 plot_option <- function(name, default) {
   value <- getOption(paste0("husk.plot.", name), getOption(paste0("repr.plot.", name), default))
   if (is.numeric(value) && length(value) == 1L && is.finite(value) && value > 0) value else default
 }
 
-# What the options of the moment ask for; `wanted` is the size that dev.new() was called with.
+# Settings from the current options; `wanted` is the size given to dev.new().
 plot_settings <- function(wanted = list()) {
   list(width = if (is.numeric(wanted$width)) wanted$width else plot_option("width", PLOT_WIDTH),
        height = if (is.numeric(wanted$height)) wanted$height else plot_option("height", PLOT_HEIGHT),
@@ -26,7 +26,7 @@ plot_settings <- function(wanted = list()) {
        format = if (identical(getOption("husk.plot.format"), "svg")) "svg" else "png")
 }
 
-# What options(device=) names: R calls it when something is drawn and no device is open, dev.new() with a size.
+# The function of options(device=): R calls it when something is drawn and no device is open, dev.new() with a size.
 open_device <- function(width = NULL, height = NULL, ...) {
   wanted <- list(width = width, height = height)
   settings <- plot_settings(wanted)
@@ -51,7 +51,7 @@ start_device <- function(files, settings) {
   grDevices::png(files, size[1L], size[2L], units = "in", res = resolution, type = "cairo", bg = "white")
 }
 
-# Before a new page: a forked child must not draw on its parent's, which would show it as its own.
+# Before a new page: a forked child must not draw on its parent's page, which the parent would show as its own.
 leave_parents_device <- function(...) {
   if (length(figures$devices) == 0L || figures$owner == Sys.getpid()) return(invisible())
   inherited <- vapply(figures$devices, function(device) device$files, "")
@@ -63,7 +63,7 @@ leave_parents_device <- function(...) {
 
 current_file <- function() attr(get(".Device", envir = baseenv()), "filepath")
 
-# The device that is drawn on if it is one of ours, else NULL.
+# The current device if it is one of ours, else NULL.
 current_device <- function() {
   file <- current_file()
   for (device in figures$devices) if (identical(device$files, file)) return(device)
@@ -71,7 +71,7 @@ current_device <- function() {
 
 is_outdated <- function(device) !is.null(device) && !identical(device$settings, plot_settings(device$wanted))
 
-# Before a new page: it has the size that the options of this moment say. A device has one size, so it may be one of a new device.
+# Before a new page: it gets the size of the current options. A device has one size, so this may take a new device.
 follow_options <- function(...) {
   device <- current_device()
   if (!is_outdated(device)) return(invisible())
@@ -80,7 +80,7 @@ follow_options <- function(...) {
   invisible()
 }
 
-# The same for base graphics, where a page may have several plots, and par() was called for those to come.
+# The same for base graphics, where a page may have several plots, and par() applies to the next ones.
 follow_options_with_par <- function(...) {
   if (!is_outdated(current_device()) || !graphics::par("page")) return(invisible())
   old <- graphics::par(no.readonly = TRUE)
@@ -97,7 +97,7 @@ device_is_open <- function(device) {
   number <= length(all) && identical(attr(all[[number]], "filepath"), device$files)
 }
 
-# Pages that are complete: the device has begun the next one or is closed. Called at every new page and between expressions.
+# Complete pages: the device has begun the next one or is closed. Called at every new page and between expressions.
 show_finished_pages <- function(...) {
   if (length(figures$devices) == 0L || is_forked()) return(invisible())
   suspendInterrupts({
@@ -124,7 +124,7 @@ show_pages <- function(device, open) {
   page
 }
 
-# The ggplot that the new page is for: its values are sent with the picture.
+# The ggplot of the new page: its values are sent with the picture.
 note_plot <- function(...) {
   if (!isNamespaceLoaded("ggplot2") || is.null(device <- current_device())) return(invisible())
   callers <- vapply(sys.calls(), function(call) as.character(call[[1L]])[1L], "")
@@ -139,7 +139,7 @@ note_plot <- function(...) {
 
 SVG_MARKS <- "<(path|g|image|use|circle|polygon|polyline|line)\\b"
 
-# `name` is that of its place, NULL if it has none.
+# `name` is the name of its place, NULL if it has none.
 show_page_file <- function(bytes, format, name, plot = NULL) {
   if (format == "svg") {
     text <- raw_text(bytes)
@@ -151,7 +151,7 @@ show_page_file <- function(bytes, format, name, plot = NULL) {
   }
 }
 
-# The page that a device has begun has its place from here on.
+# From here on the page that a device has begun has its place.
 note_page <- function(device) {
   page <- device$shown + 1L
   file <- sprintf(device$files, page)
@@ -168,7 +168,7 @@ place_of <- function(device, page) {
   if (device$begun == page && is_placed(name)) name
 }
 
-# A page on which nothing was drawn, as a ggplot leaves it that fails: the only colour of the picture's palette is white.
+# A page on which nothing was drawn, as a failing ggplot leaves it: the only colour of the picture's palette is white.
 is_blank <- function(png) {
   at <- 34L # of the first chunk behind the header
   while (at + 11L < length(png)) {
@@ -200,9 +200,9 @@ set_up_figures <- function() {
   setHook("grid.newpage", note_plot)
 }
 
-# Within limits -----------------------------------------------------------------------------------------------------
+# Limits of pictures ------------------------------------------------------------------------------------------------
 
-# Pictures of a bundle that are too large become smaller; what cannot be decoded stays as it is.
+# Pictures of a bundle that are too large are made smaller; data that cannot be decoded is unchanged.
 fit_pictures <- function(data) {
   png <- data[["image/png"]]
   if (is.null(png)) return(data)
@@ -220,7 +220,7 @@ png_size <- function(bytes) {
   readBin(bytes[17:24], "integer", 2L, size = 4L, endian = "big")
 }
 
-# Lossless while that is enough; a picture full of noise, however small, is too much for PNG.
+# Lossless if it is small enough; a picture full of noise, however small, is too large for PNG.
 shrink <- function(bytes) {
   picture <- png::readPNG(bytes, native = TRUE)
   size <- rev(dim(picture))

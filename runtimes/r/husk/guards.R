@@ -1,6 +1,7 @@
-# What R's own functions must not do to a session: end it, wait for a keyboard, close the link, outlive their cell.
+# Keeps R's own functions from harming a session: ending it, waiting for a keyboard, closing the link, outliving their
+# cell.
 
-# Keeps R, which is not interactive here, from ending at an error that no handler catches (kernel.R goes on).
+# Keeps R, which is not interactive here, from ending at an uncaught error (kernel.R continues).
 ERROR_OPTION <- quote(invisible())
 
 guard <- function(name, value) {
@@ -17,7 +18,7 @@ set_up_guards <- function() {
   }))
   before("readLines", quote(if (.husk$is_keyboard(con)) return(.husk$read_lines(n))))
   before("close.connection", quote(if (.husk$is_kept(con)) .husk$refuse_close()))
-  # As registerS3method() does it, but without a question to methods, for which that would read all of its classes.
+  # As registerS3method() does, but without consulting methods, which would read all of its classes.
   assign("close.connection", get("close.connection", envir = baseenv()), envir = .BaseNamespaceEnv[[".__S3MethodsTable__."]])
   before("pipe", quote(description <- .husk$without_ours(description)))
   for (name in c("system", "system2")) guard(name, mark_system(get(name, envir = baseenv())))
@@ -25,7 +26,7 @@ set_up_guards <- function() {
   setHook(packageEvent("parallel", "onLoad"), function(...) count_cores(asNamespace("parallel")))
 }
 
-# parallel::detectCores() counts the host's; the session may use as many as nproc says.
+# parallel::detectCores() counts the host's cores; the session may use as many as nproc says.
 count_cores <- function(parallel) {
   own <- suppressWarnings(as.integer(Sys.getenv("OMP_NUM_THREADS")))
   if (is.na(own)) return()
@@ -36,7 +37,8 @@ count_cores <- function(parallel) {
   lockBinding("detectCores", parallel)
 }
 
-# R sets these at its own prompt only, where no handler is in force. Here each top-level expression has them (run_expression).
+# R sets these only at its own prompt, where no handler is active. Here they are set for each top-level expression
+# (run_expression).
 mark_handlers <- function(fun) {
   mark <- function(code) {
     if (!is.call(code)) return(code)
@@ -50,7 +52,7 @@ mark_handlers <- function(fun) {
 
 keep_handlers <- function(handlers) cell$handlers <- handlers
 
-# Instead of the functions of base.
+# Replacements for functions of base.
 guards <- list(
   q = function(save = "default", status = 0, runLast = TRUE) quit_cell(status),
   quit = function(save = "default", status = 0, runLast = TRUE) quit_cell(status),
@@ -66,7 +68,7 @@ guards <- list(
 
 no_debugger <- function(what) message(what, ": there is no debugger here; the code goes on")
 
-# Puts a check in front of a function of base; it sees the arguments and, on the search path, the kernel.
+# Runs a check before a function of base; the check sees the arguments and, on the search path, the kernel.
 before <- function(name, check) {
   fun <- get(name, envir = baseenv())
   body(fun) <- call("{", check, body(fun))
@@ -83,14 +85,14 @@ quit_cell <- function(status) {
   invokeRestart("abort")
 }
 
-# While system() waits for its shell R ignores interrupts: the shell has to tell by its status.
+# While system() waits for its shell R ignores interrupts: the shell's exit status must show them.
 INTERRUPTED_STATUS <- 130L
 
 run_system <- function(command, intern, run) {
   place_pages()
   if (intern) {
     output <- run(without_ours(command))
-    Sys.sleep(0) # R noted the interrupt and would look at it later
+    Sys.sleep(0) # R noted the interrupt and would handle it later
     return(output)
   }
   status <- run(without_ours(paste0("trap 'exit 130' INT; ", command)))
@@ -114,7 +116,7 @@ mark_system <- function(code) {
   code
 }
 
-# After each cell: what it left behind and the next one must not find.
+# After each cell: cleans up what the next one must not find.
 tidy_up <- function() {
   setTimeLimit()
   setSessionTimeLimit()

@@ -1,10 +1,10 @@
-# Questions of an interactive cell go to PID 1, and whoever called the cell answers. In any other cell nobody can type, and
-# everything that would ask says so at once.
+# Prompts of an interactive cell go to PID 1, and the client that ran the cell answers. In any other cell nobody can
+# type, and every attempt to read fails at once.
 
-END_OF_INPUT <- "\004" # what Ctrl-D types
+END_OF_INPUT <- "\004" # typed by Ctrl-D
 INTERRUPT <- "\003" # and Ctrl-C
 
-# open (the cell may ask), question (the number of the last one), typed (lines that nobody has read yet; NA = the end of input)
+# open (the cell may prompt), question (the number of the last prompt), typed (unread lines; NA = the end of input)
 keyboard <- new.env(parent = emptyenv())
 
 open_keyboard <- function(open) {
@@ -33,7 +33,7 @@ typed_lines <- function(text) {
   if (ended) c(lines, NA) else lines
 }
 
-# Waits for the answer; an interrupt withdraws the question.
+# Waits for the answer; an interrupt cancels the prompt.
 ask <- function(prompt) {
   number <- keyboard$question <- sum(keyboard$question, 1L)
   answered <- FALSE
@@ -57,7 +57,7 @@ no_keyboard <- function(what, prompt = "") {
        call. = FALSE)
 }
 
-# What reads it -----------------------------------------------------------------------------------------------------
+# Readers -----------------------------------------------------------------------------------------------------------
 
 read_line <- function(prompt) {
   line <- type_line("readline()", prompt)
@@ -70,7 +70,7 @@ is_keyboard <- function(con) {
   isTRUE(keyboard$open) && (identical(con, "stdin") || inherits(con, "file") && identical(summary(con)$description, "stdin"))
 }
 
-# readLines(): so many, or all up to the end of input.
+# readLines(): this many, or all up to the end of input.
 read_lines <- function(n) {
   lines <- character()
   while (n < 0L || length(lines) < n) {
@@ -91,7 +91,7 @@ read_values <- function() {
   }
 }
 
-# browser(): expressions in the frame that called it, until it is told to go on. Single steps are not to be had.
+# browser(): evaluates expressions in the calling frame until it is told to continue. Single steps are unsupported.
 browse <- function(frame, call) {
   writeLines(paste0("Called from: ", paste(deparse(call), collapse = " ")))
   repeat {

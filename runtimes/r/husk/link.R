@@ -1,11 +1,13 @@
-# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object a message; link.c reads and writes.
-# Speaks only for the process that opened it. Its own JSON, as loading a package for it would cost more than the rest.
+# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object per message; link.c
+# reads and writes. Works only in the process that opened it. It has its own JSON, since loading a package would cost
+# more than the rest.
 
 PROTOCOL_VERSION <- 1L
 FOREVER <- .Machine$integer.max # seconds
 
-# connection, number (R's own of it), descriptor, taken (the descriptor HUSK_TAKEN_FD), owner (pid), library (of C code, beside
-# the kernel), its functions (their addresses), interrupted (somebody was told of an interrupt that R does not know of)
+# connection, number (R's own of it), descriptor, taken (the descriptor HUSK_TAKEN_FD), owner (pid), library (of C
+# code, beside the kernel), its functions (their addresses), interrupted (an interrupt was reported that R does not
+# know of)
 link <- new.env(parent = emptyenv())
 
 link_open <- function(address) {
@@ -14,8 +16,8 @@ link_open <- function(address) {
     link[[name]] <- getNativeSymbolInfo(paste0("link_", name), link$library)$address
   }
   parts <- strsplit(address, ":", fixed = TRUE)[[1L]]
-  # Not blocking, as R lets interrupts through while it waits in a read, and what was read by then is lost.
-  # no-delay: a result and its `done` are two small writes, and the second must not wait for an acknowledgement.
+  # Not blocking, since R handles interrupts while it waits in a read, and data read by then would be lost. no-delay:
+  # a result and its `done` are two small writes, and the second must not wait for an acknowledgement.
   link$connection <- socketConnection(parts[2L], as.integer(parts[3L]), blocking = FALSE, open = "r+b",
                                       timeout = FOREVER, options = "no-delay")
   link$number <- as.integer(link$connection)
@@ -23,7 +25,7 @@ link_open <- function(address) {
   link$owner <- Sys.getpid()
 }
 
-# In a child that a cell forked. Only the kernel's own process speaks.
+# TRUE in a child that a cell forked. Only the kernel's own process uses the link.
 is_forked <- function() Sys.getpid() != link$owner
 
 link_hello <- function(token) {
@@ -32,7 +34,7 @@ link_hello <- function(token) {
                         language_version = json_string(version), looks = "true", queries = "true"))
 }
 
-# The next message as a list of strings, or NULL when PID 1 is gone or talks nonsense.
+# The next message as a list of strings, or NULL when PID 1 has closed the link or sends invalid data.
 link_receive <- function() {
   repeat {
     message <- .Call(link$`next`)
@@ -43,8 +45,8 @@ link_receive <- function() {
   }
 }
 
-# Until there is something to read, where callbacks of event loops are to run (later, httpuv, Tk): their errors come out here.
-# Interrupts reach R while it waits, even if they are suspended.
+# Waits until there is something to read, where callbacks of event loops must run (later, httpuv, Tk): their errors
+# appear here. Interrupts reach R while it waits, even if they are suspended.
 link_wait <- function() {
   told <- function(e) {
     if (inherits(e, "error")) writeLines(error_line(e), stderr())
@@ -55,15 +57,15 @@ link_wait <- function() {
 
 link_is_open <- function() isTRUE(tryCatch(isOpen(link$connection), error = function(e) FALSE))
 
-# Sends one message, which may come in pieces: texts, or a list of texts and of bytes, which become base64. FALSE, and nothing is
-# sent, if it is too long. `more`: another follows at once, with which it goes.
+# Sends one message, which may come in pieces: texts, or a list of texts and of bytes, which become base64. FALSE, and
+# nothing is sent, if it is too long. `more`: another message follows at once and is sent with it.
 link_send <- function(pieces, more = FALSE) {
   sent <- .Call(link$send, pieces, more)
   if (is.null(sent)) link_lost()
   sent
 }
 
-# The interrupt that somebody was told of, unless the caller has more to do before.
+# Raises the reported interrupt, unless the caller has more to do before.
 raise_interrupt <- function() {
   if (is.null(link$interrupted) || .Internal(interruptsSuspended())) return()
   link$interrupted <- NULL
@@ -106,7 +108,7 @@ json_string <- function(text) {
   paste0("\"", text, "\"")
 }
 
-# Text that every reader takes: one string of valid UTF-8.
+# Text that every reader accepts: one string of valid UTF-8.
 valid_text <- function(text) {
   if (length(text) != 1L) text <- paste(as.character(text), collapse = "\n")
   if (is.na(text)) return("NA")
@@ -143,7 +145,7 @@ json_pairs <- function(tokens) {
 }
 
 json_unescape <- function(text) {
-  # Stands for a backslash until the end: Unicode keeps this one for programs, no text has it.
+  # Stands for a backslash until the end: Unicode reserves this character for programs, and text does not have it.
   backslash <- "\ufdd0"
   text <- gsub("\\\\", backslash, text, fixed = TRUE)
   simple <- c("\\\"" = "\"", "\\/" = "/", "\\n" = "\n", "\\r" = "\r", "\\t" = "\t", "\\b" = "\b", "\\f" = "\f")

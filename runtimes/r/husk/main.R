@@ -1,4 +1,4 @@
-# The kernel's life: load, say hello, run cells until PID 1 hangs up.
+# The kernel's life: load, say hello, run cells until PID 1 closes the link.
 
 main <- function() {
   suspendInterrupts({
@@ -9,13 +9,13 @@ main <- function() {
     restore_environment()
     load_packages() # R's own, while only the image's libraries are known
     set_up_library()
-    link_hello(token) # what is left takes no longer than the answer to it
+    link_hello(token) # the rest takes no longer than the answer to it
     set_up()
     serve()
   })
 }
 
-# From a pipe, which is empty from here on. raw: R warns of a pipe that is opened as a file.
+# From a pipe, which is empty afterwards. raw: R warns of a pipe that is opened as a file.
 read_token <- function(path) {
   pipe <- file(path, "rb", raw = TRUE)
   on.exit(close(pipe))
@@ -32,8 +32,8 @@ set_up <- function() {
   attach(tools, name = "husk", warn.conflicts = FALSE)
 }
 
-# Variables that R must not start with have another name until here (docs/protocol.md): a package in the session's library, or a
-# profile, would run before the kernel.
+# Variables that must not be set when R starts have another name until here (docs/protocol.md): a package in the
+# session's library, or a profile, would run before the kernel.
 restore_environment <- function() {
   late <- Sys.getenv()
   late <- late[startsWith(names(late), "HUSK_LATE_")]
@@ -42,7 +42,7 @@ restore_environment <- function() {
   Sys.unsetenv(names(late))
 }
 
-# install.packages() installs into the first library, and asks nobody if that exists.
+# install.packages() installs into the first library, and does not ask if it exists.
 set_up_library <- function() {
   own <- path.expand(strsplit(Sys.getenv("R_LIBS_USER"), ":", fixed = TRUE)[[1L]])
   own <- own[nzchar(own)]
@@ -70,14 +70,14 @@ serve <- function() {
       answer(message)
       next
     }
-    if (identical(message$op, "input")) next # to a question that an interrupt has ended
+    if (identical(message$op, "input")) next # to a prompt that an interrupt has ended
     if (is.null(message) || !identical(message$op, "execute")) leave(0L)
     open_keyboard(identical(message$interactive, "true"))
     execute(message$id, message$code, message$env)
   }
 }
 
-# What is in the workspace, between two cells.
+# The variables of the workspace, between two cells.
 look <- function(id) {
   found <- tryCatch(list_variables(), error = function(e) list(total = 0L, variables = list()))
   entries <- vapply(found$variables, function(v) {
@@ -97,7 +97,7 @@ execute <- function(id, code, env) {
   finish(failure)
 }
 
-# Environment variables of one call, a list of strings. Returns what restore_env() needs.
+# Environment variables of one run, a list of strings. Returns what restore_env() needs.
 set_env <- function(env) {
   env <- env[nzchar(names(env)) & !grepl("=", names(env), fixed = TRUE)]
   before <- Sys.getenv(names(env), NA, names = TRUE)
@@ -105,7 +105,7 @@ set_env <- function(env) {
   list(given = unlist(env), before = before)
 }
 
-# What the cell itself has changed stays.
+# Keeps what the cell itself has changed.
 restore_env <- function(env) {
   now <- Sys.getenv(names(env$before), NA)
   before <- env$before[!is.na(now) & now == env$given]
@@ -114,7 +114,7 @@ restore_env <- function(env) {
   if (length(before) > 0L) do.call(Sys.setenv, as.list(before))
 }
 
-# After a jump to R's top level in mid-cell. A debugger that asks for a command gets these lines too.
+# After a jump to R's top level in the middle of a cell. A debugger that waits for a command also reads these lines.
 resume <- function() {
   if (!identical(parent.frame(), globalenv())) return(invisible())
   suspendInterrupts({
@@ -123,7 +123,7 @@ resume <- function() {
   })
 }
 
-# Interrupts of the time between two cells are nobody's.
+# Interrupts between two cells are ignored.
 ignore_interrupts <- function() {
   link$interrupted <- NULL
   if (.Call(link$forget_interrupt)) return()
@@ -150,7 +150,7 @@ finish <- function(failure) {
   link_send(done)
 }
 
-# The end of the cell in a child that the cell forked: it ends here and answers nobody.
+# The end of the cell in a child that the cell forked: the child exits here and answers nothing.
 leave_child <- function(failure) {
   if (!is.null(failure)) writeLines(c(failure$message, failure$traceback[nzchar(failure$traceback)]), stderr())
   leave(if (is.null(failure)) 0L else 1L)

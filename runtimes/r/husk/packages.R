@@ -1,9 +1,9 @@
-# R's default packages, which R is started without: attached here, as R does it, in less time.
+# R's default packages, which R is started without: attached here, as R does, in less time.
 
 DEFAULT_PACKAGES <- c("datasets", "utils", "grDevices", "graphics", "stats", "methods")
 
-# methods comes first on the search path and is loaded last: once it is there, R looks at every generic function of a package
-# as one that S4 may have taken over, and reads all of its classes for that.
+# methods comes first on the search path and is loaded last: once it is loaded, R checks whether S4 has replaced any
+# generic function of a package, and reads all of the package's classes for that.
 load_packages <- function() {
   options(defaultPackages = DEFAULT_PACKAGES)
   load_utils()
@@ -11,7 +11,8 @@ load_packages <- function() {
   for (name in c("methods", setdiff(DEFAULT_PACKAGES, "methods"))) attachNamespace(name)
 }
 
-# Its .onLoad() asks two programs for the name of this system, and reads a table of repositories even if they are known.
+# Its .onLoad() runs two programs to find the name of this system, and reads a table of repositories even if they are
+# known.
 load_utils <- function() {
   version <- system_name()
   find <- Sys.which
@@ -27,7 +28,7 @@ load_utils <- function() {
   lockBinding("osVersion", utils)
 }
 
-# What utils::osVersion is; NULL where utils has to find out.
+# The value of utils::osVersion; NULL if utils must find out.
 system_name <- function(file = "/etc/os-release") {
   if (!startsWith(R.version$os, "linux") || !file.exists(file)) return(NULL)
   line <- grep("^PRETTY_NAME=", readLines(file), value = TRUE)

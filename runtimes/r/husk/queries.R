@@ -1,9 +1,9 @@
-# What consoles and editors ask while somebody types: completion, help, whether code is whole. R's own answers. Some of it runs
-# the user's code (names(), str()): what that prints is nobody's output, and an interrupt ends it.
+# Queries of consoles and editors while a user types: completion, help, whether code is complete. The answers are R's
+# own. Some of this runs user code (names(), str()): its output is dropped, and an interrupt ends it.
 
 QUERIES <- c("complete", "inspect", "is_complete")
 MATCHES_MAX <- 1000L
-MATCHES_BYTES <- 150000L # with what JSON adds less than ANSWER_BYTES_MAX in kernels/protocol.h
+MATCHES_BYTES <- 150000L # with JSON's overhead less than ANSWER_BYTES_MAX in kernels/protocol.h
 HELP_MAX <- 30000L # characters
 NAMES_BEFORE <- "(?:[[:alpha:]._][[:alnum:]._]*(?::{2,3}|[$@]))*[[:alpha:]._]?[[:alnum:]._]*$"
 
@@ -29,7 +29,7 @@ find_answer <- function(message) {
   )
 }
 
-# What is printed meanwhile is dropped.
+# Output meanwhile is dropped.
 muted <- function(expr) {
   target <- rawConnection(raw(0L), "wb")
   before <- sinks()
@@ -57,7 +57,7 @@ complete_code <- function(code, cursor) {
     end = format(cursor), more = if (all(fits)) "false" else "true")
 }
 
-# list(token, matches): what stands before the end of the line, and what may stand there instead.
+# list(token, matches): the text before the end of the line, and its possible replacements.
 complete_line <- function(line) {
   utils <- asNamespace("utils")
   utils::rc.settings(ipck = TRUE) # library(...) has the names of packages
@@ -69,7 +69,7 @@ complete_line <- function(line) {
   list(token = token, matches = writable(unique(utils$.retrieveCompletions()), token))
 }
 
-# Names that are no words of R in backticks. R completes `x$` to itself where nothing matches.
+# Names that are not words of R get backticks. R completes `x$` to itself if nothing matches.
 writable <- function(matches, token) {
   matches <- matches[!(grepl("[$@:]$", matches) & startsWith(token, matches))]
   parts <- regmatches(matches, regexpr("^.*[$@]", matches), invert = NA)
@@ -84,7 +84,7 @@ quoted <- function(name) {
   paste0("`", gsub("([\\\\`])", "\\\\\\1", name), "`")
 }
 
-# R knows words of ASCII only.
+# R's words are ASCII only.
 complete_foreign <- function(word) {
   names <- unlist(lapply(seq_along(search()), ls, sorted = FALSE))
   list(token = word, matches = vapply(sort(unique(names[startsWith(names, word)])), quoted, "", USE.NAMES = FALSE))
@@ -102,7 +102,7 @@ inspect_code <- function(code, cursor, detail) {
   c(found = "false")
 }
 
-# The name at the cursor, such as a$b or stats::lm; then that of the function which is being called there.
+# The name at the cursor, such as a$b or stats::lm; then that of the function that is being called there.
 names_at <- function(code, cursor) {
   before <- substr(code, 1L, cursor)
   after <- regmatches(substring(code, cursor + 1L), regexpr("^[[:alnum:]._]*", substring(code, cursor + 1L)))
@@ -119,7 +119,7 @@ names_at <- function(code, cursor) {
   names[nzchar(names)]
 }
 
-# NULL if there is nothing of that name.
+# NULL if nothing has that name.
 describe_name <- function(name, detail) {
   first <- sub("[$@:].*", "", name)
   if (exists(first, envir = husk_workspace, inherits = FALSE)) {
@@ -144,7 +144,7 @@ describe_value <- function(value, detail) {
     utils::capture.output(utils::str(value, max.level = if (detail) 3L else 1L, list.len = 50L, give.attr = detail)))
 }
 
-# The page as text, if the value is a package's or the name a topic; NULL if there is none.
+# The page as text, if the value belongs to a package or the name is a topic; NULL if there is none.
 help_page <- function(name, value) {
   parts <- strsplit(name, ":{2,3}")[[1L]]
   if (grepl("[$@]", name) || (length(parts) == 1L && exists(name, envir = husk_workspace, inherits = FALSE))) return(NULL)
@@ -157,7 +157,7 @@ help_page <- function(name, value) {
   paste(gsub("_\b", "", c("", lines), fixed = TRUE), collapse = "\n")
 }
 
-# Whether code is whole ---------------------------------------------------------------------------------------------
+# Whether code is complete ------------------------------------------------------------------------------------------
 
 UNFINISHED <- "unexpected end of input|unexpected INCOMPLETE_STRING|malformed raw string literal"
 

@@ -1,10 +1,10 @@
-# What is in the workspace, for somebody who asks from outside: looked at without running the user's code.
+# The variables of the workspace, for a reader outside: listed without running user code.
 
 VARIABLES_SHOWN <- 100L
 NAME_WIDTH <- 200L
 LOOK_SECONDS <- 0.1
 
-# list(total, variables): of each its name, type, shape ("" where that says nothing) and bytes; the largest first.
+# list(total, variables): name, type, shape ("" if there is none) and bytes of each; the largest first.
 list_variables <- function(limit = VARIABLES_SHOWN) {
   names <- ls(husk_workspace)
   until <- proc.time()[["elapsed"]] + LOOK_SECONDS
@@ -35,7 +35,7 @@ type_of <- function(value) {
   if (is.function(value)) "function" else if (!is.null(attr(value, "dim"))) class(value)[1L] else class(value)
 }
 
-# By attributes alone, as dim() and length() may be the user's.
+# From attributes alone, since dim() and length() may be the user's.
 shape_of <- function(value) {
   if (inherits(value, "data.frame")) {
     return(sprintf("%d x %d", .row_names_info(value, 2L), length(attr(value, "names"))))

@@ -14,7 +14,7 @@ show_page <- function(url, ...) {
   send_display(list("text/html" = inline_page(file), "text/plain" = paste0("<html page ", basename(file), ">")))
 }
 
-# The print method of htmlwidgets; their own shows something only where R is interactive.
+# The print method of htmlwidgets; their own shows something only if R is interactive.
 print_widget <- function(x, ...) {
   show <- function(url, ...) {
     name <- paste0("<htmlwidget ", class(x)[1L], ">")
@@ -31,7 +31,7 @@ set_up_web <- function() {
   })
 }
 
-# Scripts last: what looks like a tag in them is none.
+# Scripts come last: text in them that looks like a tag is not one.
 inline_page <- function(file) {
   html <- read_text(file)
   folder <- dirname(file)
@@ -49,7 +49,7 @@ inline_page <- function(file) {
   })
 }
 
-# What stands for a tag: itself if it refers to the web, nothing if the file is missing (Debian leaves some out).
+# The replacement of a tag: itself if it refers to the web, nothing if the file is missing (Debian leaves some out).
 inline <- function(tag, folder, reference, content) {
   if (is_remote(reference)) return(tag)
   file <- local_file(folder, reference)

@@ -1,4 +1,5 @@
-# Of programs that `husk run` starts: a plot without a device of its own is saved where husk run looks for pictures.
+# Profile of programs that `husk run` starts: a plot without its own device is saved where husk run looks for
+# pictures.
 options(device = function(...) {
   folder <- Sys.getenv("HUSK_PICTURES", tempdir())
   dir.create(folder, recursive = TRUE, showWarnings = FALSE)
