@@ -26,7 +26,7 @@ static void set_echo(bool on)
 	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &t);
 }
 
-/* What is typed or piped in, without the end of its last line. NULL if it is too long or cannot be read. */
+/* The value that is typed or piped in, without its last line end. NULL if it is too long or cannot be read. */
 static char *read_value(const char *name)
 {
 	AUTO(buf_release) struct buf text = { .max = VALUE_MAX };
@@ -58,7 +58,7 @@ static char *read_value(const char *name)
 
 /* --- the verbs --------------------------------------------------------------------------------------------------- */
 
-/* In an argument list every user of the machine can read it. */
+/* Every user of the machine can read argument lists. */
 static bool must_be_piped(const char *name, const char *value)
 {
 	const char *scheme = strstr(value, "://");
@@ -84,7 +84,7 @@ static int set(const struct options *o, struct fail *f)
 	return settings_keep(o->env_file, o->setting, value, f);
 }
 
-/* What counts; own is to be freed. */
+/* The value in force. The caller frees *own. */
 static const char *effective(const struct config *c, const char *name, char **own)
 {
 	const char *value = config_effective(c, name);
@@ -121,7 +121,7 @@ static json_t *describe(const struct config *c, const char *name)
 			 config_is_secret(name), "origin", origin);
 }
 
-/* All that there are, and those that are kept for a runtime of another build. */
+/* All settings of this build, and those that are kept for a runtime of another build. */
 static json_t *describe_all(const struct config *c)
 {
 	json_t *list = json_array();

@@ -1,4 +1,4 @@
-/* husk config: settings that are kept for this user, and where each one that is in force comes from. */
+/* husk config: keeps settings for this user, and shows where each setting in force comes from. */
 #ifndef HUSK_CLI_CONFIG_H
 #define HUSK_CLI_CONFIG_H
 

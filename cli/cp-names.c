@@ -28,7 +28,7 @@ static int refuse_both(struct fail *f)
 			 "Write SESSION:PATH for a path in the session, and ./NAME for a file whose name has a colon.");
 }
 
-/* All of them are in one session, or none is. */
+/* Either all sources are in one session, or none of them is. */
 static int take_sources(struct cp_names *names, struct fail *f)
 {
 	for (size_t i = 0; i < names->n; i++) {
@@ -84,7 +84,7 @@ char *cp_base(const char *path)
 	return xstrndup(path + start, end - start);
 }
 
-/* Those that are folders in every session, and what is written as one. */
+/* Paths that are folders in every session, and paths that are written as folders. */
 static bool is_folder(const char *path)
 {
 	static const char *const roots[] = { "", "~", WORKSPACE, "/tmp", "/home/sandbox" };

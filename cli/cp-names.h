@@ -1,4 +1,4 @@
-/* Which names the words of husk cp mean. Touches no file. */
+/* The names in the arguments of husk cp. Touches no file. */
 #ifndef HUSK_CLI_CP_NAMES_H
 #define HUSK_CLI_CP_NAMES_H
 
@@ -8,22 +8,23 @@
  * the word, and the session in *ret_session, which is the caller's; NULL if the word names no session. */
 const char *cp_split(const char *word, char **ret_session);
 
-/* The words of one call, the destination last; at least two, or f says so. The session is the caller's. */
+/* The arguments of one husk cp, the destination last. -1 with f if there are fewer than two. The caller owns the
+ * session. */
 struct cp_names {
 	bool in; /* into the session */
 	char *session;
-	const char *const *sources; /* as they were written, with SESSION: in front if they are in one */
+	const char *const *sources; /* as they were written, with SESSION: if they have it */
 	size_t n;
 	const char *destination; /* without SESSION: */
 };
 int cp_names_take(const char *const *words, struct cp_names *ret, struct fail *f);
 
-/* "data/." and "." mean what the folder holds. */
+/* "data/." and "." mean the content of the folder. */
 bool cp_is_content(const char *path);
-/* The last part of a path, of no use if it is "", "." or "..". The caller's. */
+/* The last part of a path; unusable if it is "", "." or "..". The caller owns it. */
 char *cp_base(const char *path);
-/* The place in the session of what is called `base`, if `path` is where it is copied to; content: of what the folder holds. `many` = it is
- * one of several. The caller's. */
+/* The path in the session of a source called `base` that is copied to `path`. content: the source stands for the
+ * content of its folder. many: there are several sources. The caller owns the result. */
 char *cp_place(const char *path, const char *base, bool content, bool many);
 
 #endif

@@ -1,5 +1,5 @@
-/* One entry after the other, over a connection to whoever has the session. This process opens the files itself and hands them over open, so
- * that the rights of the person at the terminal count, not those of the server. */
+/* Copies one entry after the other, over a connection to the server of the session. This process opens the files
+ * itself and passes the descriptors, so the rights of the person at the terminal apply, not those of the server. */
 #include "cli/cp.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "cli/private-stdio.h"
 #include "cli/report.h"
 
-/* For what has to be written down. */
+/* Time for the store to finish writing. */
 #define END_MS 5000
 
 struct cp {
@@ -84,7 +84,7 @@ static void on_progress(void *ctx, const char *line)
 	fflush(stderr);
 }
 
-/* Others are tried all the same; the first failure decides the exit code. */
+/* The other entries are still tried. The first failure decides the exit code. */
 static void complain(struct cp *c, const struct fail *f)
 {
 	clear_line(c);
@@ -113,7 +113,8 @@ static const char *inside(const char *word)
 	return cp_split(word, &session);
 }
 
-/* A path that stays where it is: what is written as "out/." goes into the destination itself, else below it if that is a folder. */
+/* Where the copy goes on this machine. Content ("out/.") goes into the destination itself; anything else goes
+ * below the destination if that is a folder. */
 static char *place_here(const struct cp *c, const char *name)
 {
 	const char *to = c->names.destination;
@@ -144,7 +145,7 @@ static void on_copied(void *ctx, const struct copy_result *results, size_t n, co
 	struct cp *c = ctx;
 	c->call = NULL;
 	if (f) {
-		/* The connection, or the session. */
+		/* The connection or the session was lost. */
 		complain(c, f);
 		end(c);
 		return;
@@ -159,7 +160,7 @@ static void on_copied(void *ctx, const struct copy_result *results, size_t n, co
 	timer_start(c->turn, 0, 0);
 }
 
-/* By its own name, as it is written; the folder's own if it is "..". */
+/* The name of the source as it was written, or the real name of the folder for "..". */
 static char *name_of(const char *source, const char *path)
 {
 	AUTO(freep) char *base = cp_base(source);
@@ -224,7 +225,7 @@ static void on_opened(void *ctx, struct opened *o, const struct fail *f)
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
-/* Where copies come to on this machine, before a session is asked for anything. */
+/* Checks the destination on this machine before the session is asked for anything. */
 static int check_destination(struct cp *c, struct fail *f)
 {
 	struct stat st;

@@ -1,4 +1,4 @@
-/* husk cp: files and folders into a session, and out of it. */
+/* husk cp: copies files and folders into a session, and out of it. */
 #ifndef HUSK_CLI_CP_H
 #define HUSK_CLI_CP_H
 

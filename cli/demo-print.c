@@ -85,7 +85,7 @@ void demo_print_end(uint64_t ms, const char *self)
 	       on(PLAIN), on(BOLD), on(PLAIN));
 	printf("%s\n\n", text);
 	printf("  %sClaude Code%s:\n\n", on(BOLD), on(PLAIN));
-	/* Quoted if the shell would take it for something else. */
+	/* Quoted if it has characters that mean something to the shell. */
 	bool plain = self[strspn(self, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+")] == '\0';
 	const char *quote = plain ? "" : "'";
 	printf("claude mcp add husk -- %s%s%s mcp\n\n", quote, self, quote);

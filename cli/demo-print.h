@@ -1,18 +1,18 @@
-/* What the tour looks like. Colours only on a terminal, and not if NO_COLOR is set. */
+/* Prints the tour, with colours only at a terminal that has them (cli/columns.h). */
 #ifndef HUSK_CLI_DEMO_PRINT_H
 #define HUSK_CLI_DEMO_PRINT_H
 
 #include "base/defs.h"
 
 void demo_print_title(void);
-/* What is about to be sent; tool and text may be NULL. */
+/* The step that comes next. tool and text may be NULL. */
 void demo_print_step(size_t number, size_t of, const char *say, const char *tool, const char *text);
 void demo_print_time(uint64_t ms);
 void demo_print_answer(const char *text);
 void demo_print_picture(const char *path, size_t bytes);
-/* To stderr; next is NULL if the text says it already. */
+/* To stderr. next is NULL if the text already contains the next step. */
 void demo_print_failure(const char *what, const char *next);
-/* How to give the program at `self` to a client. */
+/* How to add the program at `self` to a client. */
 void demo_print_end(uint64_t ms, const char *self);
 
 #endif

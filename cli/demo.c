@@ -1,5 +1,5 @@
-/* The tour: a client that starts the server as its child and goes through the steps below. One request is open at a time; its answer
- * decides whether the next step is taken. */
+/* The tour: a client that starts the server as its child and performs the steps below. One request is open at a
+ * time, and its answer decides whether the next step is taken. */
 #include "cli/demo.h"
 
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 #include "cli/demo-print.h"
 #include "cli/exit.h"
 
-/* An engine that has to wake up first takes its time; one that hangs gets no more than this. */
+/* Long enough for an engine that starts on demand. A hanging engine times out. */
 #define STEP_MS 120000
-/* For the session to stop and then the server to end. */
+/* Time for the session to stop and the server to end. */
 #define END_MS 10000
-/* Of the protocol, as any client knows it. */
+/* Version of the protocol, as clients send it. */
 #define REVISION "2026-07-28"
 #define META_PREFIX "io.modelcontextprotocol/"
 /* Where the server puts the fields of a run. */
@@ -72,7 +72,7 @@ static void finish(struct demo *d, int code)
 	loop_stop(d->loop, code);
 }
 
-/* next is NULL if `what` says it already. */
+/* next is NULL if `what` already contains the next step. */
 static void give_up(struct demo *d, const char *what, const char *next)
 {
 	demo_print_failure(what, next);
@@ -130,7 +130,7 @@ static void save_picture(struct demo *d, const char *base64)
 		if (!dirs[i] || !*dirs[i])
 			continue;
 		AUTO(freep) char *path = xasprintf("%s/" PICTURE, dirs[i]);
-		/* In a shared folder the name may be somebody's link to elsewhere. */
+		/* In a shared folder, another user may have put a link at this name. */
 		AUTO(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 		if (fd >= 0 && write(fd, png.data, png.len) == (ssize_t)png.len) {
 			d->picture = realpath(path, NULL);
@@ -164,7 +164,7 @@ static const json_t *fields_of(const json_t *result)
 	return fields ? fields : json_object_get(json_object_get(result, "_meta"), RUN_FIELDS);
 }
 
-/* A run that did not end well is shown as it is; the tour ends there. */
+/* If a run fails, its output is shown and the tour ends. */
 static bool accept_run(struct demo *d, const struct step *step, const json_t *result)
 {
 	show_content(d, result);
@@ -175,7 +175,7 @@ static bool accept_run(struct demo *d, const struct step *step, const json_t *re
 	return !d->done;
 }
 
-/* True if the tour goes on. */
+/* True if the tour continues. */
 static bool accept(struct demo *d, const struct step *step, const json_t *message)
 {
 	const json_t *result = json_object_get(message, "result");
@@ -281,7 +281,8 @@ static void on_signal(void *ctx, int signo)
 	finish(ctx, EXIT_SYSTEM);
 }
 
-/* The server ends when its input does and leaves its sessions to the next one, so a tour that was cut short stops its session first. */
+/* When its input ends, the server ends and leaves its sessions to the next server. A tour that is interrupted
+ * therefore stops its session first. */
 static void let_server_end(struct demo *d)
 {
 	d->done = true;

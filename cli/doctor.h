@@ -1,4 +1,4 @@
-/* husk doctor: what manager/doctor finds, as lines for a person or as JSON. */
+/* husk doctor: prints the findings of manager/doctor as lines for people or as JSON. */
 #ifndef HUSK_CLI_DOCTOR_H
 #define HUSK_CLI_DOCTOR_H
 

@@ -10,9 +10,10 @@ enum {
 	 * that is reached. EX_USAGE of sysexits.h */
 	EXIT_USAGE = 64,
 	EXIT_SYSTEM = 111, /* the system, the engine or the store failed */
-	/* Of run and repl, and 128 with a signal of shell; a program's own exit code comes before these. */
+	/* Used by run and repl; shell uses 128 plus a signal. The exit code of the program itself takes
+	 * precedence. */
 	EXIT_TIME = 124,
-	EXIT_SIGNALLED = 128, /* and the signal's number */
+	EXIT_SIGNALLED = 128, /* plus the signal's number */
 	EXIT_INTERRUPTED = 130,
 	EXIT_MEMORY = 137,
 };

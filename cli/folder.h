@@ -1,10 +1,10 @@
-/* The folder that is copied along with a program or a notebook. */
+/* The folder that is copied together with a program or a notebook. */
 #ifndef HUSK_CLI_FOLDER_H
 #define HUSK_CLI_FOLDER_H
 
 #include <stdbool.h>
 
-/* A home directory holds keys, and nobody means all of it; nor "/". folder is absolute, and no link. */
+/* True for "/" and the home directory, which holds keys. folder is absolute and contains no symbolic links. */
 bool folder_is_too_much(const char *folder);
 
 #endif

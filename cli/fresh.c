@@ -6,7 +6,7 @@
 #include "cli/exit.h"
 #include "cli/report.h"
 
-/* "left<separator>right" in parts; right is "" where there is no separator. */
+/* Splits "left<separator>right". right is "" if there is no separator. */
 static void split(struct strv *parts, const char *text, const char *separator)
 {
 	const char *at = strstr(text, separator);

@@ -1,4 +1,4 @@
-/* What a fresh session is to be, as the options say it: for run and repl. */
+/* The session that run and repl create, as their options describe it. */
 #ifndef HUSK_CLI_FRESH_H
 #define HUSK_CLI_FRESH_H
 
@@ -14,8 +14,9 @@ struct fresh {
 	size_t n_dependencies;
 };
 
-/* language is a name that runtime_find() knows, or not; NULL = the first. Returns an exit code, and has said what is wrong unless it is
- * EXIT_DONE. Release it in any case. more: names and versions of dependencies beside those of the options, in pairs; NULL = none. */
+/* language may be unknown to runtime_find(); NULL = the first runtime. more: names and versions of dependencies in
+ * addition to those of the options, in pairs; NULL = none. Returns an exit code; unless it is EXIT_DONE, the error
+ * has been printed. Release it in any case. */
 int fresh_take(struct fresh *fresh, const struct options *options, const struct config *config, const char *language,
 	       const struct strv *more);
 void fresh_release(struct fresh *fresh);

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "cli/exit.h"
 
-/* Seen from the folder of this program: installed beside it, or in the folder that both were built in. */
+/* Relative to the folder of this program: installed beside it, or in the build folder. */
 static const char *const places[] = { "husk-jupyter-face", "jupyter/face/husk-jupyter-face" };
 
 static char *find_face(void)

@@ -1,10 +1,10 @@
-/* husk jupyter: a session for Jupyter's clients, by the program that knows ZeroMQ. */
+/* husk jupyter: runs husk-jupyter-face, the program that links ZeroMQ. */
 #ifndef HUSK_CLI_JUPYTER_H
 #define HUSK_CLI_JUPYTER_H
 
 #include "cli/options.h"
 
-/* Returns an exit code only if that program could not be run: it takes the place of this one. */
+/* Replaces this process. Returns an exit code only if the program could not be run. */
 int jupyter_run(const struct options *options);
 
 #endif

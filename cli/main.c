@@ -1,4 +1,4 @@
-/* husk: one program, its verbs. cli/exit.h has the exit codes. */
+/* husk: one program with verbs. cli/exit.h has the exit codes. */
 #include <malloc.h>
 #include <signal.h>
 
@@ -80,11 +80,11 @@ static int run(int argc, char **argv)
 	struct options options;
 	AUTO(fail_release) struct fail f = { 0 };
 	sigset_t none;
-	/* If our parent left SIGCHLD blocked, we would never learn that a child has ended. */
+	/* If the parent left SIGCHLD blocked, husk would not notice that a child has ended. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();
-	/* Started by husk itself. Not for people, so they are not in the help. */
+	/* husk starts itself with these words. They are not for people, so the help does not list them. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
 		return manager_reap(argv[2], argv[3], argv + 5);
 	if (argc == 2 && streq(argv[1], SIXEL_VERB))
@@ -103,13 +103,14 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	/* Freed large buffers go back to the system (a server keeps them for a while: loop_keep_memory()). One arena, since malloc_trim()
-	 * does not shrink those of other threads. */
+	/* Freed large buffers are returned to the system (a server keeps them for a while: loop_keep_memory()).
+	 * There is one arena, because malloc_trim() does not shrink those of other threads. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 	mallopt(M_ARENA_MAX, 1);
 	int code = run(argc, argv);
-	/* exit() would wait for a thread that is stuck at a disk or a database (base/work.h), and the client does not. */
+	/* exit() would wait for a thread that is blocked by a disk or a database (base/work.h). The client should
+	 * not wait for it. */
 	if (work_is_running()) {
 		fflush(NULL);
 		_exit(code);

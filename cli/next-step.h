@@ -1,10 +1,10 @@
-/* What a person at a terminal does about a failure, in terms of husk's verbs. It follows the manager's own hint. */
+/* Next steps for a person at a terminal, in terms of husk's verbs. They follow the manager's own hint. */
 #ifndef HUSK_CLI_NEXT_STEP_H
 #define HUSK_CLI_NEXT_STEP_H
 
 #include "base/fail.h"
 
-/* By the failure's cause; NULL if the hint says it all. */
+/* By the cause of the failure; NULL if the hint is enough. */
 const char *next_step_for_person(const struct fail *f);
 
 #endif

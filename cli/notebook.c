@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
-/* The kernels that most people have for a language. A runtime that is not here is its own kernel's name. */
+/* The usual kernel of each language. A runtime that is missing here is used as the name of its kernel. */
 static const struct kernelspec {
 	const char *runtime, *name, *title, *language;
 } kernelspecs[] = {
@@ -29,7 +29,7 @@ static json_t *clean(const char *text)
 	return json_stringn(buf_str(&bytes), bytes.len);
 }
 
-/* The arrays of all pieces as one. */
+/* Joins the arrays of all pieces. */
 static json_t *outputs_of(const struct executed *e)
 {
 	json_t *all = json_array();
@@ -59,7 +59,7 @@ static json_t *code_cell(const struct executed *e, json_t *source, json_int_t co
 			 "metadata", metadata_of(e), "source", source, "outputs", outputs);
 }
 
-/* What a stream said, in a notebook whose kernel runs no commands. */
+/* The output of a stream, for a notebook whose kernel runs no commands. */
 static void add_streams(struct buf *out, const struct executed *e)
 {
 	json_auto_t *outputs = outputs_of(e);

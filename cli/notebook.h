@@ -6,7 +6,7 @@
 
 #include "manager/manager.h"
 
-/* The caller owns it; NULL if nothing of what was run is kept. */
+/* The caller owns it. NULL if the code of the session was not kept. */
 json_t *notebook_of(const struct history *history, const char *session);
 
 #endif

@@ -128,7 +128,7 @@ static const struct option_row {
 /* getopt_long() returns FIRST_LONG and the number of the row. */
 #define FIRST_LONG 256
 
-/* What was given, until the verb is known. */
+/* Options that were given before the verb is known. */
 struct parser {
 	struct options *o;
 	struct fail *f;
@@ -197,7 +197,8 @@ static int not_of_verb(const struct options *o, const char *option, struct fail 
 			buf_str(&takers));
 }
 
-/* Also for a verb that takes no such option: getopt_long() knows those of all verbs, so that their values are skipped. */
+/* Also called for an option of another verb: getopt_long() knows the options of all verbs, so that their values
+ * are skipped. */
 static int unknown_option(const struct options *o, const char *given, struct fail *f)
 {
 	AUTO(freep) char *name = xstrndup(given, strcspn(given, "="));
@@ -223,7 +224,7 @@ static int check_taken(const struct parser *p)
 	return 0;
 }
 
-/* Up to the first word that is not an option, or all of them; optind is then where the words begin. */
+/* Parses up to the first word that is not an option, or all words. optind is then the index of the first word. */
 static int take_options(struct parser *p, int argc, char **argv, const char *letters)
 {
 	opterr = 0;
@@ -398,7 +399,7 @@ static int take_words(struct options *o, char **words, struct fail *f)
 
 /* --- all of it --------------------------------------------------------------------------------------------------- */
 
-/* --help before or after a verb, and --version anywhere, are verbs of their own. */
+/* --help before or after a verb, and --version anywhere, replace the verb. */
 static bool is_answered(struct options *o)
 {
 	if (!o->wants_help && !o->wants_version)
@@ -421,7 +422,7 @@ static int parse(struct parser *p, int argc, char **argv)
 	argv += optind;
 	if (find_verb(argv[0], &o->verb, p->f) < 0)
 		return -1;
-	/* What follows a program belongs to the program. */
+	/* Arguments after the program belong to the program. */
 	bool runs = o->verb == VERB_RUN || o->verb == VERB_SHELL;
 	if (take_options(p, argc, argv, runs ? "+:hVd:" : ":hVd:") < 0)
 		return -1;

@@ -34,26 +34,27 @@ struct options {
 	/* config; the words point into argv */
 	enum config_action action;
 	const char *setting;
-	const char *setting_value; /* NULL = comes on standard input */
+	const char *setting_value; /* NULL = read from standard input */
 	/* run and repl; all point into argv but for the lists */
-	const char *language;	      /* NULL = by the name of the program, or the first */
-	const char *program;	      /* - = standard input */
-	const char *const *arguments; /* ends with NULL: run's, the program first; shell's, or NULL; cp's */
-	uint64_t timeout;	      /* seconds; 0 = no limit */
-	bool alone;		      /* run, jupyter --install: the folder is not copied along */
-	const char *requirements;     /* run: a file that lists packages */
-	uint64_t memory, disk;	      /* bytes; 0 = as the settings say, like cpus */
+	const char *language; /* NULL = by the name of the program, or the first */
+	const char *program;  /* - = standard input */
+	/* Ends with NULL. run: the program and its arguments; shell: the command, or NULL; cp: sources and destination. */
+	const char *const *arguments;
+	uint64_t timeout;	  /* seconds; 0 = no limit */
+	bool alone;		  /* run, jupyter --install: do not copy the folder */
+	const char *requirements; /* run: a file that lists packages */
+	uint64_t memory, disk;	  /* bytes; 0 = as the settings say, like cpus */
 	double cpus;
 	const char *image; /* NULL = the language's own */
 	bool no_network;
-	const char *pictures; /* repl: how they are shown; NULL = as the terminal can */
+	const char *pictures; /* repl: how pictures are shown; NULL = as the terminal supports */
 	struct strv dependencies, env, files, exports;
 };
 
-/* -1 with f saying what is wrong. Prints nothing. */
+/* -1 with f if the command line is wrong. Prints nothing. */
 int options_parse(struct options *o, int argc, char **argv, struct fail *f);
 void options_release(struct options *o);
-/* What is printed after a mistake: how the verb is used. */
+/* Prints the usage of the verb after a mistake. */
 void options_usage(FILE *to, enum verb verb);
 
 #endif

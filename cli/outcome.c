@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "cli/exit.h"
 
-/* How the kernels word an exit that ends the cell alone: the type, and what stands before the number. */
+/* How the kernels report an exit() in a cell: the error's type, and the text before the number. */
 static const struct {
 	const char *type, *before;
 } exits[] = { { "SystemExit", "exit status " },
@@ -57,7 +57,7 @@ static void explain_exit(const char *message)
 		fprintf(stderr, "%.*s\n", (int)(end - message), message);
 }
 
-/* A line of its own, or what follows a colon: elsewhere it may be the code that made it. */
+/* The message must be a line of its own or follow a colon; elsewhere it may be part of the code that raised it. */
 const char *outcome_find_message(const char *text, const char *message)
 {
 	size_t n = strlen(message);
@@ -69,7 +69,7 @@ const char *outcome_find_message(const char *text, const char *message)
 	return NULL;
 }
 
-/* Some tracebacks have the message in them, R's has not. */
+/* Some tracebacks contain the message; those of R do not. */
 char *outcome_error(const struct run_result *result)
 {
 	const char *message = result->error_message ? result->error_message : "";

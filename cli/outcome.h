@@ -1,18 +1,18 @@
-/* How a run ended, in terms of a program that was started here. */
+/* Describes the end of a run like that of a local program. */
 #ifndef HUSK_CLI_OUTCOME_H
 #define HUSK_CLI_OUTCOME_H
 
 #include "manager/manager.h"
 
-/* Whether the program ended itself; *ret is its exit code, 1 where it gave a text instead. */
+/* True if the program called exit(). *ret is its exit code, or 1 if it gave a text instead. */
 bool outcome_is_exit(const struct run_result *result, int *ret);
-/* The exit code, of one that did not too. */
+/* The exit code, also of a program that did not call exit(). */
 int outcome_code(const struct run_result *result);
-/* The error that a cell raised, in as many lines as it has; the caller owns it. */
+/* The error that a cell raised, with all of its lines. The caller owns it. */
 char *outcome_error(const struct run_result *result);
-/* Where in such a text the message is; NULL = nowhere. */
+/* The position of the message in such a text; NULL if the text does not contain it. */
 const char *outcome_find_message(const char *text, const char *message);
-/* Says on standard error what a program would have said there at its end. */
+/* Prints on standard error what a local program would print at its end. */
 void outcome_explain(const struct run_result *result);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/log.h"
 
-/* Of files with one stem. */
+/* Highest number of a file with the same stem. */
 #define NUMBER_MAX 100000u
 
 /* The best first; each is text or base64. */

@@ -9,13 +9,15 @@ struct picture {
 	const char *type, *ending; /* "image/png", "png" */
 	struct buf bytes;	   /* of the file */
 };
-/* The best picture of a display; false if it has none. Release it. */
+/* The best picture of a display; false if there is no picture. Release it. */
 bool picture_take(const struct mime_bundle *bundle, struct picture *ret);
 void picture_release(struct picture *p);
-/* As STEM-N.png, with the first number that is free. The name is the caller's; NULL if it cannot be, and stderr says why. */
+/* Saves it as STEM-N.png, with the first free number. The caller owns the name; NULL if it cannot be saved, which
+ * is reported on stderr. */
 char *picture_save(const struct picture *p, const char *stem);
 
-/* Saves each picture as STEM-N.png (or what it is), from *number on, which counts up; says so on stderr. */
+/* Saves each picture as STEM-N.png (or with the ending of its type), starting at *number, which is increased.
+ * Reports each name on stderr. */
 void pictures_save(const struct run_result *result, const char *stem, unsigned *number);
 
 #endif

@@ -12,11 +12,11 @@
 struct program {
 	struct program_spec spec;
 	struct op *op;
-	struct stream *in, *out, *err; /* err == out if both are the same file, so that their order is kept */
+	struct stream *in, *out, *err; /* err == out if both are the same file, which keeps their order */
 	struct signals *changes;
 	struct buf input; /* read, and not sent yet */
-	size_t sent;	  /* and not taken by the program's end yet */
-	size_t shown;	  /* and not written here yet */
+	size_t sent;	  /* sent, and not yet taken by the program's end */
+	size_t shown;	  /* received, and not yet written here */
 	bool has_tty, input_ended, ended, told;
 	struct terminal_end end;
 	char *detail;
@@ -69,7 +69,7 @@ static void on_drained(void *ctx)
 	tell_end(p);
 }
 
-/* As a pipeline whose reader has gone. */
+/* Like a pipeline whose reader has ended. */
 static void on_write_error(void *ctx, int error UNUSED)
 {
 	struct program *p = ctx;
@@ -87,7 +87,7 @@ static void show(struct program *p, struct stream *to, const void *data, size_t 
 {
 	p->shown += n;
 	(void)stream_write(to, data, n);
-	/* The stream does not tell of what it wrote at once. */
+	/* The stream does not report data that it wrote immediately. */
 	if (!queued(p))
 		on_drained(p);
 }
@@ -140,7 +140,7 @@ static void on_input_end(void *ctx, int error UNUSED)
 	struct program *p = ctx;
 	p->input_ended = true;
 	if (p->has_tty && p->op)
-		terminal_signal(p->op, SIGHUP); /* the user's terminal is gone */
+		terminal_signal(p->op, SIGHUP); /* the user's terminal was closed */
 	pass_on(p);
 }
 

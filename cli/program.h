@@ -1,5 +1,5 @@
-/* A program in a session, with the standard streams of this process: on a terminal of its own where all three are terminals, else with
- * three pipes. What it writes appears as it is written. */
+/* A program in a session, with the standard streams of this process. It gets its own terminal if all three are
+ * terminals, and otherwise three pipes. Its output appears as it is written. */
 #ifndef HUSK_CLI_PROGRAM_H
 #define HUSK_CLI_PROGRAM_H
 
@@ -15,8 +15,9 @@ struct program_spec {
 	const char *cwd;
 	const struct env_var *env;
 	size_t n_env;
-	bool no_input; /* its standard input is empty: ours was used up */
-	/* Once, when all that it wrote is written here; free it there or later. Both NULL: nobody reads its output any more. */
+	bool no_input; /* its standard input is empty, because ours was already read */
+	/* Called once, when all of its output is written here. Free the program there or later. Both NULL: the
+	 * reader of its output has gone. */
 	void (*on_end)(void *ctx, const struct terminal_end *end, const struct fail *f);
 	void *ctx;
 };
@@ -24,7 +25,7 @@ struct program_spec {
 /* NULL with f filled. */
 struct program *program_start(const struct program_spec *spec, struct fail *f);
 void program_signal(struct program *p, int signo);
-/* Hangs up if it still runs; the user's terminal is as it was. Accepts NULL, returns NULL. */
+/* Hangs up if the program still runs, and restores the user's terminal. Accepts NULL, returns NULL. */
 struct program *program_free(struct program *p);
 
 #endif

@@ -281,7 +281,7 @@ static int print_deleted(const struct records *r)
 {
 	if (r->options->json)
 		printf("{\n  \"deleted\": \"%s\"\n}\n",
-		       r->options->delete_id); /* it was found, so it is letters and digits */
+		       r->options->delete_id); /* the id was found, so it has only letters and digits */
 	else
 		printf("deleted %s\n", r->options->delete_id);
 	return EXIT_DONE;

@@ -1,4 +1,4 @@
-/* husk exports, husk history: what the store remembers, as a table for people or as JSON for scripts. */
+/* husk exports, husk history: the records of the store, as a table for people or as JSON for scripts. */
 #ifndef HUSK_CLI_RECORDS_H
 #define HUSK_CLI_RECORDS_H
 

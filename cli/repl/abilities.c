@@ -22,7 +22,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Those that print a question which they do not know, or answer too much. */
+/* Terminals that would print an unknown query, or that answer for more than they show well. */
 static enum pictures by_program(const char *program)
 {
 	static const struct {
@@ -58,7 +58,8 @@ enum pictures abilities_by_environment(char *(*get)(const char *name))
 	const char *term = get("TERM"), *program = get("TERM_PROGRAM"), *over_ssh = get("LC_TERMINAL");
 	if (!term || !*term)
 		return PICTURES_SAVED;
-	/* A multiplexer hands its own environment on, and not what the terminal behind it can do: it answers for itself. */
+	/* A multiplexer passes on its own environment, which does not describe the terminal behind it. It answers
+	 * queries itself. */
 	if (get("TMUX") || begins(term, "screen") || begins(term, "tmux"))
 		return PICTURES_UNKNOWN;
 	enum pictures p = by_type(term);

@@ -1,31 +1,31 @@
-/* How a terminal can show pictures: what its environment tells, and what it answers itself. */
+/* How a terminal can show pictures, by its environment and by its answers to queries. */
 #ifndef HUSK_CLI_REPL_ABILITIES_H
 #define HUSK_CLI_REPL_ABILITIES_H
 
 #include "base/defs.h"
 
 enum pictures {
-	PICTURES_UNKNOWN, /* it has to be asked */
-	PICTURES_SAVED,	  /* not at all: they go into files */
+	PICTURES_UNKNOWN, /* the terminal has to be queried */
+	PICTURES_SAVED,	  /* not at all: pictures are saved as files */
 	PICTURES_KITTY,
 	PICTURES_ITERM,
 	PICTURES_SIXEL,
 };
 
-/* "kitty", "iterm", "sixel", "file" or "auto" (PICTURES_UNKNOWN). -1 if it is none of these. */
+/* "kitty", "iterm", "sixel", "file" or "auto" (PICTURES_UNKNOWN). -1 for another word. */
 int pictures_named(const char *name, enum pictures *ret);
 
-/* get is getenv() but for tests. */
+/* get is getenv(), except in tests. */
 enum pictures abilities_by_environment(char *(*get)(const char *name));
 
-/* Asks for kitty's protocol, then for what every terminal answers: after that no more will come. */
+/* Queries kitty's protocol, then something that every terminal answers. No more answers follow that one. */
 #define ABILITIES_QUESTION "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\\033[c"
 
 struct abilities {
 	bool kitty, sixel;
-	bool answered; /* to the last question */
+	bool answered; /* the last query was answered */
 };
-/* A whole escape sequence that came from the terminal; whether it was an answer, and not a key. */
+/* Takes a whole escape sequence from the terminal. True if it was an answer and not a key. */
 bool abilities_take(struct abilities *a, const char *sequence, size_t n);
 enum pictures abilities_pictures(const struct abilities *a);
 

@@ -2,7 +2,8 @@
 
 static const char *const headers[] = { "if", "for", "while", "with", "switch", "catch", "function", NULL };
 
-/* Behind the string, or n. One that does not end is wrong, unless a backslash takes it on. */
+/* The index after the string, or n. A string that does not end on its line is wrong, unless a backslash continues
+ * it. */
 static size_t skip_string(struct block *b, const char *line, size_t at, size_t n)
 {
 	for (; at < n && line[at] != b->quote; at++) {
@@ -14,7 +15,7 @@ static size_t skip_string(struct block *b, const char *line, size_t at, size_t n
 	return at + 1;
 }
 
-/* Up to its end or to ${, which nests code. */
+/* Up to the end of the template or to ${, which nests code. */
 static size_t skip_template(struct block *b, const char *line, size_t at, size_t n)
 {
 	for (; at < n; at++) {
@@ -53,7 +54,7 @@ static bool may_begin_pattern(const struct block *b)
 	return !b->last || !strchr(")]}'\"`$", b->last);
 }
 
-/* Behind the regular expression at `at`, or 0 if it is none. */
+/* The index after the regular expression at `at`, or 0 if it is not one. */
 static size_t skip_pattern(const char *line, size_t at, size_t n)
 {
 	bool in_class = false;

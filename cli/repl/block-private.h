@@ -1,21 +1,21 @@
-/* What the languages' scanners share. */
+/* Functions that the scanners of all languages share. */
 #ifndef HUSK_CLI_REPL_BLOCK_PRIVATE_H
 #define HUSK_CLI_REPL_BLOCK_PRIVATE_H
 
 #include "cli/repl/block.h"
 
 void block_push(struct block *b, char c);
-/* Takes the bracket off that c closes. */
+/* Removes the bracket that c closes. */
 void block_pop(struct block *b, char c);
 static inline char block_top(const struct block *b)
 {
 	return b->depth ? b->open[b->depth - 1] : '\0';
 }
-/* A character of code, for those who look back: spaces separate words. */
+/* Records a character of code for scanners that look back. Spaces separate words. */
 void block_see(struct block *b, char c);
 bool block_is_word(char c);
 bool block_word_in(const char *word, const char *const *words);
-/* Whether the line, from its first character that is no space, begins with this word. */
+/* True if the first word of the line is this one. */
 bool block_begins(const char *line, size_t n, const char *word);
 /* One of ( [ { } ] ), which may end the header of a statement. */
 void block_bracket(struct block *b, char c, const char *const *headers);

@@ -4,7 +4,7 @@
 
 static const char *const no_headers[] = { NULL };
 
-/* Behind the end of a string that goes on at `at`, or n if it does not end here. */
+/* The index after the end of the string that contains `at`, or n if it does not end on this line. */
 static size_t skip_string(struct block *b, const char *line, size_t at, size_t n)
 {
 	size_t ends = b->triple ? 3 : 1;
@@ -23,7 +23,7 @@ static size_t skip_string(struct block *b, const char *line, size_t at, size_t n
 			return at + ends;
 		}
 	}
-	/* A short string ends with its line, even a wrong one. */
+	/* A short string ends with its line, even if it is not closed. */
 	if (!b->triple && !b->continued)
 		b->quote = '\0';
 	return n;
@@ -47,7 +47,7 @@ static void begin_statement(struct block *b, const char *line, size_t n)
 		b->leaves |= block_begins(line, n, leaving[i]);
 }
 
-/* IPython's own lines are no Python. */
+/* IPython's own lines are not Python. */
 static bool is_magic(const struct block *b, const char *line, size_t n)
 {
 	size_t at = 0;

@@ -25,7 +25,7 @@ static size_t skip_raw(struct block *b, const char *line, size_t at, size_t n)
 	return (size_t)(end - line) + length;
 }
 
-/* r"--(…)--": where its text begins, or 0 if this is no raw string. */
+/* r"--(…)--": the index of its text, or 0 if this is not a raw string. */
 static size_t begin_raw(struct block *b, const char *line, size_t at, size_t n)
 {
 	static const char open[] = "([{", close[] = ")]}";
@@ -59,7 +59,7 @@ static size_t scan_code(struct block *b, const char *line, size_t at, size_t n)
 		b->has_code = true;
 		return at + 1;
 	}
-	/* %in% and its like: what is inside is no code. */
+	/* Operators such as %in%: their content is not code. */
 	const char *end = c == '%' ? memchr(line + at + 1, '%', n - at - 1) : NULL;
 	if (end) {
 		block_see(b, '%');
