@@ -63,8 +63,8 @@ def check_session(server):
 
 
 def check_tree(tree):
-    """Of this machine only the C library is needed, bundled libraries are listed with their licences, and the recipes
-    are complete.
+    """Nothing but the C library of this machine is needed, bundled libraries are listed with their licences, and the
+    recipes are complete.
     """
     objects = [path for folder in ("bin", "lib") for path in (tree / folder).iterdir() if path.is_file()]
     assert len(objects) > 10

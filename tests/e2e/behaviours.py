@@ -135,7 +135,7 @@ def error(box, code, type, message, line):
 
 @row
 def work_before_an_error(box, code, get, value):
-    """What a cell printed and did before its error is kept."""
+    """Output and effects of a cell before its error are kept."""
     ended = box.code(code)
     assert ended.ending == "error" and box.own(ended.stdout) == "before\n", ended.text
     assert shown(box.code(get).ok()) == value

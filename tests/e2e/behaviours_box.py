@@ -23,7 +23,7 @@ class Box:
         self.shell("echo kept >/workspace/kept").ok()
 
     def own(self, text):
-        """What a cell printed itself: some kernels print their errors, and end a line when they are interrupted."""
+        """The cell's own output, without errors that some kernels print and line ends that they add when interrupted."""
         return text.partition("\n")[0] + "\n" if self.stock else text
 
     def kept(self):

@@ -21,7 +21,7 @@ differs from the tests.
 
 
 def problems(columns):
-    """What is wrong with the columns, as sentences."""
+    """Problems of the columns, as sentences."""
     for language, column in columns.items():
         for name in sorted(column.keys() ^ behaviours.ROWS.keys()):
             yield f"{language}: '{name}' is {'no row' if name in column else 'missing'}"

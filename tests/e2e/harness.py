@@ -456,7 +456,9 @@ class Server:
         return [name for name in found if name not in others]
 
     def engine_events(self):
-        """What the engine says happened to this server's containers, for the message of a failure: it forgets soon."""
+        """The engine's events of this server's containers, for the message of a failure. The engine keeps them for a
+        short time only.
+        """
         return "\n" + self.docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.store={self.store_id()}", "--format",
                                   "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
 

@@ -17,7 +17,7 @@ import attach_client
 import harness
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What the server is started with: calls become tasks at once for a client that knows them, and code and outputs are kept.
+# Settings of the server: calls become tasks at once for a client that knows them, and code and outputs are kept.
 SETTINGS = {"CONTAINER_MAX_SESSIONS": 20, "CONTAINER_MAX_SESSIONS_PER_THREAD": 20, "MCP_TASK_AFTER_SECONDS": 0, "HISTORY_KEEPS_CODE": "true"}
 KNOWS_TASKS = {harness.META + "clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
 TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "application/json", "application/javascript", "application/xml",
@@ -25,7 +25,7 @@ TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "application/
          "application/vnd.husk.frame+json", "image/png", "image/jpeg", "image/gif", "image/webp")
 TEXTS = ("moves", "erasures", "cursor", "repeats", "returns", "progress_bars", "unended", "lines", "line", "wide", "combining", "hidden",
          "brackets", "controls", "tabs", "colours")
-# Of one text. What is quadratic shows with the smaller one, too.
+# Size of one text. Quadratic costs show with the smaller one, too.
 SIZE = 1_000_000 if harness.LONG else 300_000
 KINDS = {}
 
@@ -207,7 +207,9 @@ def giant_base64(rig, r):
 
 @kind
 def straight_to_the_link(rig, r):
-    """What the issue names: a display of 11 MB past all that the kernel checks, then texts, depth and numbers of values at PID 1's limits."""
+    """A display of 11 MB that bypasses the kernel's checks, then texts, depth and numbers of values at PID 1's
+    limits.
+    """
     rig.code("send_display(dumps({'text/plain': 'x' * 5_000_000 + '\\x1b[1K' * 600_000}))")
     rig.code("send_display(dumps({'text/plain': text('moves', 1, 7_000_000)}))")
     rig.code(f"send_display(dumps(bundle({r.choice(TEXTS)!r}, 2, 300_000, {TYPES})))")
@@ -315,7 +317,7 @@ def kept_outputs(rig, r):
 
 @kind
 def tails_for_an_attached_program(rig, r):
-    """Runs that end with more output than was shown live: their last 4 MiB are cleaned for whoever is attached."""
+    """Runs that end with more output than was shown live: their last 4 MiB are cleaned for attached clients."""
     with rig.attached() as attached:
         for name in r.sample(TEXTS, 4):
             attached.run(rig.session.id, f"import sys\nsys.stdout.write(text({name!r}, 1, 4_000_000)); sys.stderr.write(text('combining', 1, 1_000_000))",

@@ -19,7 +19,7 @@ import tempfile
 import harness
 
 AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-# What the machine's engine keeps; of no use to ours, and a copy of its mounts would keep them alive.
+# Folders of the machine's engine. Ours does not need them, and a copy of their mounts would keep them in use.
 FOREIGN = ("/run/", "/var/run/", "/var/lib/docker/")
 MNT_DETACH = 2
 CGROUPS = "/sys/fs/cgroup"
@@ -116,7 +116,7 @@ class PrivateEngine:
         return subprocess.run(["docker", "version"], env=self._env(), capture_output=True).returncode == 0
 
     def prepare(self):
-        """What earlier runs left is removed, and the images are there."""
+        """Removes leftovers of earlier runs, and loads the images."""
         for name in self.docker("ps", "--all", "--quiet").split():
             self.docker("rm", "--force", "--volumes", name)
         there = self.images()

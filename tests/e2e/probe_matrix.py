@@ -21,7 +21,7 @@ TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 
 class Report:
-    """What a run of husk-probe printed. Names of acts are unique."""
+    """The output of a run of husk-probe. Names of acts are unique."""
 
     def __init__(self, text):
         *lines, end = [line.split("\t") for line in text.strip().splitlines()]

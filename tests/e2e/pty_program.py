@@ -27,7 +27,7 @@ class Program:
 
     def resize(self, rows, cols, tell=True):
         fcntl.ioctl(self.other if not tell else self.main, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
-        if tell:  # the program leads no foreground group of ours to be told by the kernel alone
+        if tell:  # sent by hand, because the program leads no foreground group that the kernel would signal
             self.process.send_signal(signal.SIGWINCH)
 
     def type(self, keys):

@@ -97,14 +97,15 @@ def _envelope(message):
 
 
 def problems(line, method, era):
-    """What is wrong with one emitted line; `method` is that of the request it answers. Answers that differ in their id alone are
-    checked once: a list of tools takes milliseconds, and a test may ask for it thousands of times."""
+    """Returns the problems of one emitted line; `method` is that of the request it answers. Answers that differ only
+    in their id are checked once: a list of tools takes milliseconds, and a test may request it thousands of times.
+    """
     if method:
         line = _ID.sub(rb'"id":0', line, 1)
     return _problems(line, method, era)
 
 
-# As it stands in an answer of ours: never inside a string, where the quotes would be escaped.
+# The form in our answers: never inside a string, where the quotes would be escaped.
 _ID = re.compile(rb'(?<=[{,])"id":(?:-?\d+|"(?:[^"\\]|\\.)*")')
 
 

@@ -37,7 +37,7 @@ class Terminal:
         return bool(data)
 
     def until(self, words):
-        """What came since the last one, up to these words; with sequences taken out, and lines that end as elsewhere."""
+        """Output since the last call, up to these words, without escape sequences and with plain line ends."""
         deadline, wanted = time.monotonic() + PATIENCE, words.encode()
         while True:
             plain = SEQUENCES.sub(b"", self.shown).replace(b"\r\n", b"\n")

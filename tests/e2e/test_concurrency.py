@@ -2,7 +2,8 @@
 
 import pytest
 
-# What the stream has a part in; the order of calls is one of these things (many calls at once), the rest is the manager's and PID 1's.
+# Tests that depend on the stream, such as the order of many calls at once. The others only concern the manager and
+# PID 1.
 each_transport = pytest.mark.usefixtures("transport")
 SOON = 2.0  # at once, on a machine that others use too; the cells below run for much longer
 

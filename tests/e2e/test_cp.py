@@ -87,7 +87,7 @@ def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
     ):
         done = cp(*words)
         assert done.returncode == code and text in done.stderr, (words, done)
-    # What can be copied is.
+    # The other files are copied.
     done = cp("missing", "file", "{}:")
     assert done.returncode == 64 and own_session.shell("cat file").ok().stdout == "x"
     # The server does not read a file for a client that only names its path: the client must pass it open.

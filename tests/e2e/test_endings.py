@@ -11,7 +11,7 @@ import pytest
 
 import harness
 
-# What the next call after a fork bomb may take (the issue's own number).
+# The time limit of the next call after a fork bomb (the issue's own number).
 AFTER_BOMB = 10
 
 
@@ -30,7 +30,7 @@ def lives(box):
     assert box.code("x + 1").ok().value == "42"
 
 
-# cell, ending, words of the text. What every language has in common is in the table of behaviours.
+# cell, ending, words of the text. The table of behaviours has the endings that all languages share.
 ENDINGS = {
     "closed fds": ("import os\nfor i in range(10):\n  try: os.close(i)\n  except OSError: pass", "ok", []),
     "thread bomb": ("import threading, time\nfor _ in range(1000): threading.Thread(target=time.sleep, args=(2,)).start()",
@@ -158,7 +158,7 @@ def test_a_cancelled_create_and_the_end_of_the_server_leave_nothing(start):
         server.close_stdin()
         server.process.wait(10)
     for server in servers:
-        # What the daemon was still making turns up within moments and is then removed.
+        # Containers that the daemon was still creating appear within moments and are then removed.
         harness.wait_until(lambda: not server.containers() and not reaping(server.env["HUSK_THREAD_ID"]), 20)
 
 

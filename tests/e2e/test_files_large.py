@@ -20,7 +20,7 @@ LARGE = {"CONTAINER_TMPFS_SIZE": "1500m", "CONTAINER_MEMORY_LIMIT": "6g"}
 
 
 def resident(server, field="VmHWM"):
-    """Of the server's memory, the peak since it started."""
+    """The peak of the server's memory since its start."""
     status = pathlib.Path("/proc", str(server.process.pid), "status").read_text()
     return int(status.split(field + ":")[1].split()[0]) * 1024
 

@@ -153,7 +153,7 @@ def test_images_of_older_builds_are_shown_and_deleted_with_yes(tmp_path):
     runtime = f"husk-gc{uuid.uuid4().hex[:8]}"
     old, used, named = (f"{runtime}:{i:012x}" for i in range(3))
     own = f"{runtime}:latest"
-    # No other image is as old, so that the test deletes nobody's.
+    # No other image is as old, so the test deletes no foreign image.
     older = ["--older", "5000d"]
 
     def husk(*args, **env):

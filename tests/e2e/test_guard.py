@@ -138,7 +138,7 @@ def stock_victim(tmp_path_factory):
 
 
 def state_of_pid1(session):
-    """What an attack could have changed, as the host sees it."""
+    """State that an attack could have changed, as the host sees it."""
     pid = docker("inspect", "--format", "{{.State.Pid}}", session.container)
     stat = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()
     return {

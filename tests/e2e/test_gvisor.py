@@ -74,7 +74,7 @@ def test_a_cell_is_interrupted_and_its_interpreter_lives(session):
 
 # evidence: control-gvisor
 def test_only_the_manager_can_connect(session):
-    """Its SO_PEERCRED shows whoever asks; the letters show who sent them."""
+    """Its SO_PEERCRED shows the asking process; credentials messages show their sender."""
     heard = session.code(KNOCK).ok().value
     assert set(re.findall(r"'([^']*)'", heard)) <= {"?", "", "PermissionError", "ConnectionResetError", "BrokenPipeError"}, heard
     assert session.code("1 + 1").ok().value == "2", "PID 1 has not changed hands"

@@ -57,7 +57,7 @@ def test_missing_recipes_are_reported(tree, tmp_path):
 
 
 def complete(line):
-    """What bash offers at the end of a line."""
+    """Completions that bash offers at the end of a line."""
     words = line.split(" ")
     script = f'source "$1"; COMP_WORDS=({" ".join(repr(word) for word in words)}); COMP_CWORD={len(words) - 1}; _husk; ' \
              'printf "%s\\n" "${COMPREPLY[@]}"'

@@ -60,7 +60,7 @@ handle.update(HTML('<b>2</b>'))
     assert reply["status"] == "ok"
     kinds = outputs.kinds()
     assert kinds[kinds.index("clear_output"):] == ["clear_output", "stream", "display_data", "update_display_data", "execute_result"]
-    # What was cleared at once need not have been sent at all.
+    # Output that was cleared at once may not have been sent at all.
     assert outputs.text().removeprefix("gone\n") == "out\n" and outputs.text("stderr") == "err\n"
     shown = outputs.of("display_data")[0], outputs.of("update_display_data")[0]
     assert [one["data"]["text/html"] for one in shown] == ["<b>1</b>", "<b>2</b>"]

@@ -1,4 +1,4 @@
-"""What the terminal installs while a session runs: pip, npm and R, into the session's own folders."""
+"""Installs in the terminal of a running session: pip, npm and R, into the session's own folders."""
 
 import os
 

@@ -111,7 +111,7 @@ def test_ends_when_its_output_is_not_read(tmp_path):
 
 
 def test_a_probe_may_be_ended_right_after_its_answer(start):
-    """What an SDK does: discover, then SIGTERM within a millisecond."""
+    """Like an SDK: discover, then SIGTERM within a millisecond."""
     for _ in range(5):
         server = start()
         server.request("server/discover").result()

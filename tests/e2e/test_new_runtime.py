@@ -14,7 +14,8 @@ import schemas
 
 pytestmark = pytest.mark.timeout(900)  # compiles everything once
 PAGE = harness.ROOT / "docs" / "runtimes.md"
-# What the page calls them, and what they are called here: images are removed afterwards, and another run may be at it.
+# Names in the page, and unique names used here, because the images are removed afterwards and another run may do the
+# same.
 NAMES = {name: f"{name}{uuid.uuid4().hex[:6]}" for name in ("pari", "perl")}
 NAMED = re.compile(r'(runtimes/|--language |--runtime |"name": "|language=")(pari|perl)\b')
 # Without the unit tests.
@@ -119,7 +120,7 @@ def test_cells_of_the_native_language_run(server):
 
 
 def test_the_tool_describes_each_language(shared_server):
-    """Of this build itself: exactly the runtimes that are there, each with what its runtime.json says of it."""
+    """This build lists exactly its runtimes, each with the description from its runtime.json."""
     tool = create_tool(shared_server)
     names = tool["inputSchema"]["properties"]["language"]["enum"]
     folders = [path.parent.name for path in (harness.ROOT / "runtimes").glob("*/runtime.json")]

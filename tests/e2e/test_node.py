@@ -130,4 +130,4 @@ def test_native_modules_load(node):
     code = "process.dlopen({ exports: {} }, '/workspace/libcopy.so')"
     node.shell("cp $(ldconfig -p | sed -n 's/.*=> //p' | grep -m1 libstdc) /workspace/libcopy.so").ok()
     result = node.code(code)
-    assert "Module did not self-register" in result.error["message"], result.text  # it was loaded, and is no module of Node's
+    assert "Module did not self-register" in result.error["message"], result.text  # it was loaded, and is not a module of Node's

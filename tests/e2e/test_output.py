@@ -159,7 +159,7 @@ def test_the_number_of_pictures_is_bounded_and_the_rest_is_counted(session):
 
 
 def test_the_last_pictures_are_kept(session):
-    """Of many, and where they stood; a loop that clears its output leaves the last one."""
+    """The last of many pictures are kept in their places; a loop that clears its output leaves the last one."""
     ended = session.code("import matplotlib.pyplot as plt\nfor i in range(10):\n    print('plot', i); plt.plot([i]); plt.show()", 60).ok()
     assert len(ended.images) == 8 and "plot 1\n⟦picture left out⟧\nplot 2\n⟦picture 1⟧" in ended.text
     assert ended.text.index("plot 9\n⟦picture 8⟧") < ended.text.index("⟦note⟧ 2 pictures were left out")

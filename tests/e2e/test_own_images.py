@@ -110,7 +110,7 @@ def test_only_listed_images_are_offered(offering, server):
 
 
 def test_the_example_of_the_page_works(images, tmp_path):
-    """docs/images.md, as it stands there, but for the image that it starts from, which no registry gives us here, and its tag."""
+    """docs/images.md as written, except for its tag and its base image, which cannot be pulled here."""
     page = (ROOT / "docs" / "images.md").read_text()
     [example] = re.findall(r"```sh\n(.*?)```", page.split("## Your own image")[1], re.DOTALL)
     assert len(example.splitlines()) <= 10

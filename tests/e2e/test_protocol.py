@@ -238,7 +238,7 @@ def test_number_and_string_ids_are_different(shared_server):
     assert one.wait()["id"] == 77 and other.wait()["id"] == "77"
 
 
-# --- lines that are no messages
+# --- lines that are not messages
 
 BROKEN = [
     (b"this is not JSON", None, PARSE),

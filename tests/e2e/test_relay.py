@@ -164,7 +164,7 @@ def test_a_package_can_reach_only_the_index(begin, make_index):
 
 @pytest.fixture
 def certificate(tmp_path, husk_network):
-    """A certificate for the address of the index, with its key, and for who trusts it without."""
+    """A certificate for the address of the index, with its key, and a copy without the key for clients that trust it."""
     both, public = tmp_path / "index.pem", tmp_path / "ca.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=index", "-keyout", tmp_path / "key.pem",
                     "-out", public, "-addext", f"subjectAltName=IP:{package_index.gateway()}"], check=True, capture_output=True)

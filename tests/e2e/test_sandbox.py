@@ -1,4 +1,6 @@
-"""The flags of the sandbox as seen from inside a session: a cell, a shell command and PID 1, with the default settings."""
+"""The container's restrictions as seen from inside a session: a cell, a shell command and PID 1, with the default
+settings.
+"""
 
 import json
 
@@ -78,7 +80,7 @@ MB = 1 << 20
 
 @pytest.fixture(scope="module")
 def looks(_shared):
-    """What a cell sees, and what the shell sees."""
+    """The values that a cell and the shell see."""
     session = _shared.get_session()
     cell = json.loads(session.code(LOOK).ok().stdout)
     session.code(f"open('/workspace/look.py', 'w').write({LOOK!r})").ok()

@@ -358,7 +358,7 @@ def test_an_image_can_be_given(start, session):
 
 
 def test_a_runtime_can_be_given(start):
-    """Any that the engine lists; another is named by who does not have it."""
+    """Any runtime that the engine lists works; the error for another one names the engine that lacks it."""
     runtimes = json.loads(docker("info", "--format", "{{json .Runtimes}}"))
     other = next(name for name in sorted(runtimes) if name != docker("info", "--format", "{{.DefaultRuntime}}"))
     session = start(CONTAINER_RUNTIME=other).session(network=False)

@@ -1,4 +1,4 @@
-"""setup-docker.sh: a second run does nothing, quickly, and says so; wrong usage and unreachable engines are told plainly."""
+"""setup-docker.sh: a second run does nothing, quickly, and says so; wrong usage and unreachable engines are reported."""
 
 import json
 import os

@@ -11,7 +11,7 @@ from harness import LONG, Session, build_dir, ninja
 WARM_UP = 1000
 CALLS = 10_000 if LONG else 3_000
 SESSIONS = 200 if LONG else 6
-# What an allocator keeps for itself, not what a leak of a few bytes a call would come to.
+# Memory that an allocator may keep; a leak of a few bytes a call would exceed it.
 SLACK = (2 << 20) if LONG else (1 << 20)
 
 

@@ -405,7 +405,7 @@ static void run(void *ctx)
 		finish(t, r < 0 ? &f : NULL);
 }
 
-/* What a create has made so far is removed with it. Other calls are completed once begun. */
+/* A container that a create has made so far is removed with it. Other calls are completed once begun. */
 static void ops_cancel(struct engine_task *t)
 {
 	bool undone = t->op == FAKE_CREATE || t->op == FAKE_BAKE;

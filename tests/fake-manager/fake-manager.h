@@ -1,4 +1,4 @@
-/* A manager without an engine, for tests of what lies above it. What a cell does is said by its text:
+/* A manager without an engine, for tests of the layers above it. The text of a cell says what it does:
  *
  *	wait            never ends (until cancelled)
  *	after MS        ends ok after MS milliseconds

@@ -1,5 +1,5 @@
 /* A fuzz target without a fuzzer: runs it once over each file that is named, or that is in a folder that is named. Options come first:
- *   --seconds N  then goes on for N seconds of CPU time (at most four times that by the clock) with mutations of these inputs
+ *   --seconds N  then continues for N seconds of CPU time (at most four times that by the clock) with mutations of these inputs
  *   --seed N     of the mutations; without it each run has its own
  *   --words FILE words that mutations put in, as libFuzzer has them
  *   --keep FILE  always has the input that is under way, and goes when all is well: whatever ends the process, it is there */

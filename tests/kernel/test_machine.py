@@ -66,7 +66,7 @@ INSTALLS = {  # R's asks once
 
 
 def test_installers_retry_once(box):
-    """Of an index that refuses, and of one that is not there; what is shown is the cause."""
+    """An index that refuses and one that is missing are both reported with the cause."""
     if box.runtime not in INSTALLS:
         return
     box.client.terminal(f"cat >refuse.py <<'E'{REFUSE}E\npython3 refuse.py & until (: >/dev/tcp/127.0.0.1/8123) 2>/dev/null; do :; done")

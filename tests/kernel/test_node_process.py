@@ -38,7 +38,7 @@ default: 2
 
 
 def test_prints_and_displays_keep_their_order(kernel):
-    """Also where whoever reads is slow: two pipes and a link have no order of their own."""
+    """Holds for a slow reader too, although two pipes and a link have no common order."""
     got = kernel.run("for (let i = 0; i < 50; i++) { console.log('out', i); console.error('err', i); display({ text: String(i) }); }")
     expected = [event for i in range(50) for event in (("stdout", f"out {i}\n"), ("stderr", f"err {i}\n"), ("display", str(i)))]
     found = [(kind, what["data"]["text/plain"] if kind == "display" else what.decode()) for kind, what in got.log if kind != "result"]

@@ -181,7 +181,7 @@ def test_a_kernel_that_breaks_the_protocol_is_ended(client, code, words):
 
 # evidence: cell-ids
 def test_a_thread_cannot_guess_the_id_of_the_next_cell(client):
-    """It would end the cell in its name. What it guesses wrong ends the kernel."""
+    """A guessed id would end the cell in its name. A wrong guess ends the kernel."""
     client.execute("import threading\nbegun = threading.Event()\nguess = link.id + 1\n"
                    "def forge():\n"
                    "    begun.wait()\n"

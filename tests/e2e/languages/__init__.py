@@ -33,7 +33,7 @@ def contrib_columns():
 
 
 def quick_rows():
-    """Of those of contrib_columns() that every run of the tests has: its rows."""
+    """Rows of contrib_columns() that are part of every test run."""
     return {name: module.QUICK for name, module in _contrib().items() if hasattr(module, "QUICK")}
 
 
