@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds gophernotes from the Go module proxy for the packages image: fetch.sh DIRECTORY [ARCHITECTURE]
-# Runs on the host, since certificates and settings for the proxy are there and must not get into an image. What it is built of
-# is pinned by its own go.sum, and that by the sum below.
+# Runs on the host, since certificates and settings for the proxy are there and must not get into an image. Its sources
+# are pinned by its own go.sum, and that by the sum below.
 # needs: go golang-go
 set -euo pipefail
 

@@ -94,7 +94,7 @@ def _unmarked(frame):
 
 
 def _fold_run(run, first, last, hint):
-    """Of consecutive library frames: the first if the user's code called it, the last if it raised."""
+    """Picks from consecutive library frames: the first if the user's code called it, the last if it raised."""
     hidden = len(run) - first - last
     frames = [_unmarked(frame) for frame in run]
     if hidden >= FOLD_MIN:

@@ -22,7 +22,7 @@ def memory():
     for files in _VERSIONS:
         try:
             limit, usage, cached, shared = _numbers(*files)
-        except (OSError, ValueError, KeyError):  # "max" is no limit
+        except (OSError, ValueError, KeyError):  # "max" means no limit
             continue
         return limit, usage - cached + shared, limit - usage, cached, shared
     return None

@@ -1,7 +1,7 @@
 """The variables of a session: name, type, shape or length, bytes; largest first, bounded in time and number.
 
 Nothing here runs user code: attributes and methods are only used if an object's type is exactly one of those
-below, all of which answer without side effects. Of any other value only the type is listed.
+below, all of which answer without side effects. For any other value only the type is listed.
 """
 
 import itertools

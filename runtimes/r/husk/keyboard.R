@@ -91,7 +91,7 @@ read_values <- function() {
   }
 }
 
-# browser(): evaluates expressions in the calling frame until it is told to continue. Single steps are unsupported.
+# browser(): evaluates expressions in the calling frame until the command to continue. Single steps are unsupported.
 browse <- function(frame, call) {
   writeLines(paste0("Called from: ", paste(deparse(call), collapse = " ")))
   repeat {

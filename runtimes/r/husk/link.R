@@ -133,7 +133,7 @@ json_read <- function(bytes) {
   if (length(open) == 1L) return(json_pairs(tokens[-c(1L, length(tokens))]))
   close <- which(first == "}")
   inner <- seq.int(open[2L] + 1L, length.out = close[1L] - open[2L] - 1L)
-  outer <- json_pairs(tokens[-c(1L, open[2L], inner, length(tokens))]) # where the object stood is its "}"
+  outer <- json_pairs(tokens[-c(1L, open[2L], inner, length(tokens))]) # the object is replaced by its "}"
   outer[[tokens[open[2L] - 1L]]] <- json_pairs(tokens[inner])
   outer
 }
