@@ -10,9 +10,9 @@
 #include "manager/deps/set.h"
 #include "manager/model/token.h"
 
-/* How often to look whether another server has finished. */
+/* How often to check whether another server has finished. */
 #define POLL_MS 500
-/* A builder that is gone is replaced after this; one that lives renews it in time. */
+/* A builder that is gone is replaced after this time; a live one renews its claim earlier. */
 #define BUILDER_LEASE_MS 60000
 #define RENEW_MS 15000
 
@@ -28,7 +28,7 @@ struct deps_wait {
 	struct deps_request req;
 };
 
-/* One set that somebody waits for. */
+/* A set with at least one waiting caller. */
 struct set {
 	struct list node;
 	struct deps *deps;
@@ -44,11 +44,11 @@ struct set {
 	struct fence_wait fence_wait;
 	struct install *install;
 	struct engine_bake *bake;
-	struct timer *timer; /* look again, or renew */
-	bool yours;	     /* we build it */
-	/* What the row and the image say. */
+	struct timer *timer; /* checks again, or renews the claim */
+	bool yours;	     /* this server builds it */
+	/* From the row and the image. */
 	bool claimed, looked, being_built;
-	struct deps_content content; /* of the image; no versions if it is not there or too old */
+	struct deps_content content; /* of the image; no versions if it does not exist or is too old */
 };
 
 /* A set that is being removed from the cache. */
@@ -91,7 +91,7 @@ static void set_free(struct set *s)
 	free(s);
 }
 
-/* Answers everybody. Callers may ask for the same set again from inside: it is out of the list by then. */
+/* Answers all waiting callers. A callback may request the same set again: it is out of the list by then. */
 static void finish(struct set *s, const struct fail *f)
 {
 	list_remove(&s->node);
@@ -129,7 +129,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 {
 	struct set *s = ctx;
 	s->renewal = NULL;
-	/* The image is there whatever the store thinks of it, and its labels tell whoever asks next. */
+	/* The image exists whatever the store says, and its labels answer the next request. */
 	if (f)
 		log_warning("dependency set %s: %s", s->key, f->message);
 	evict_others(s);
@@ -161,7 +161,7 @@ static void on_renew(void *ctx)
 	struct set_record row = row_of(s);
 	if (!s->renewal)
 		s->renewal = store_set_built(s->deps->spec.store, &row, on_renewed, s);
-	/* Nobody else may need the way to the index. */
+	/* No other build may need the opening to the index. */
 	fence_prepare(s->deps->spec.fence);
 	timer_start(s->timer, RENEW_MS, 0);
 }
@@ -212,16 +212,16 @@ static void on_install_output(void *ctx, const char *text, size_t n)
 			w->req.on_output(w->req.ctx, text, n);
 }
 
-/* The operator's switch holds for installers too. */
+/* The operator's switch applies to installers too. */
 static void refuse_build(struct set *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(
 		&f, FAIL_INSTALL, CAUSE_NETWORK_OFF,
-		"these dependencies were never installed before, and the network is switched off (CONTAINER_NETWORK_ENABLED=false)");
+		"these dependencies are not cached, and the network is switched off (CONTAINER_NETWORK_ENABLED=false)");
 	fail_hint(
 		&f,
-		"Only the person who runs Husk can switch it on, in its settings. Ask for a set that is kept, or for none.");
+		"Only the person who runs Husk can switch it on, in its settings. Use a set that is cached, or none.");
 	finish(s, &f);
 }
 
@@ -267,7 +267,7 @@ static void build(struct set *s)
 		start_install(s);
 }
 
-/* --- is it there? ------------------------------------------------------------------------------------------------ */
+/* --- existing images --------------------------------------------------------------------------------------------- */
 
 static void on_forgotten(void *ctx, const struct fail *f)
 {
@@ -284,13 +284,13 @@ static void on_look_again(void *ctx)
 	look(ctx);
 }
 
-/* Once both the store and the engine have answered. */
+/* Called once both the store and the engine have answered. */
 static void decide(struct set *s)
 {
 	if (!s->claimed || !s->looked)
 		return;
 	if (s->yours && s->content.versions) {
-		record(s); /* another store's, or left by a server that did not live to say so */
+		record(s); /* built for another store, or by a server that was killed before it recorded it */
 	} else if (s->yours) {
 		build(s);
 	} else if (s->being_built) {
@@ -298,7 +298,7 @@ static void decide(struct set *s)
 	} else if (s->content.versions) {
 		finish(s, NULL);
 	} else {
-		/* Somebody has removed the image. */
+		/* The image was removed. */
 		s->claim = store_set_remove(s->deps->spec.store, s->key, on_forgotten, s);
 	}
 }
@@ -328,7 +328,7 @@ static void on_image(void *ctx, const struct engine_answer *answer, const struct
 	}
 	if (answer)
 		(void)deps_read_labels(&s->content, &answer->image.labels, s->key, s->wanted);
-	/* Without the network an old set is better than none. */
+	/* Without the network an outdated set is better than none. */
 	if (s->deps->spec.config->network_enabled &&
 	    deps_stale(s->unpinned, s->content.built, store_now_ms(), s->deps->spec.config->dependency_max_age_days))
 		forget_content(s);
@@ -348,7 +348,7 @@ static void look(struct set *s)
 		d->spec.engine,
 		&(struct query_spec){ .question = ENGINE_QUERY_IMAGE, .subject = s->image, .done = on_image, .ctx = s },
 		&f);
-	/* An engine that cannot be asked fails the build, with the reason. */
+	/* If the engine cannot be queried, the build fails with that reason. */
 	s->looked = !s->query;
 }
 
@@ -364,7 +364,7 @@ static void eviction_free(struct eviction *e)
 static void on_evicted(void *ctx, const struct fail *f)
 {
 	struct eviction *e = ctx;
-	/* A set that a session uses stays and is looked at again after the next build. */
+	/* A set that a session uses stays, and is checked again after the next build. */
 	if (f)
 		log_debug("dependency set %s stays: %s", e->key, f->message);
 	else
@@ -400,7 +400,7 @@ static void on_sets(void *ctx, const struct set_list *list, const struct fail *f
 		const struct set_record *row = &list->v[chosen[i]];
 		if (is_going(d, row->key) || find_set(d, row->key))
 			continue;
-		/* The row's own column is not asked: it could name any image of the engine. */
+		/* The row's image column is not used: it could name any image of the engine. */
 		AUTO(freep) char *image = deps_image(row->key);
 		if (!image) {
 			store_set_remove(d->spec.store, row->key, /* fn= */ NULL, NULL);
@@ -414,7 +414,7 @@ static void on_sets(void *ctx, const struct set_list *list, const struct fail *f
 	}
 }
 
-/* The one that was just built is the last used. */
+/* The set that was just built is the most recently used one. */
 static void evict_others(struct set *s)
 {
 	struct deps *d = s->deps;
@@ -429,7 +429,7 @@ static void on_refuse(void *ctx)
 	struct set *s = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
 	cause_set(&f, FAIL_INVALID, CAUSE_NOT_SUPPORTED,
-		  "this engine keeps no images, so it cannot add dependencies to a session");
+		  "this engine cannot store images, so it cannot add dependencies to a session");
 	fail_hint(&f, "create the session without dependencies, or use an image that has them");
 	finish(s, &f);
 }

@@ -12,7 +12,7 @@
 #include "manager/model/token.h"
 
 #define FITTED_IMAGE "husk-fit"
-/* All that Husk's own images have beside Debian's: /opt/husk. By its parent, which the other image need not have. */
+/* /opt/husk is all that Husk's images add to Debian's. Copied by its parent, which the other image need not have. */
 #define LAYER "/opt"
 #define LACKS_SHOWN 50
 
@@ -27,7 +27,7 @@ struct fitting_wait {
 	struct fitting_request req;
 };
 
-/* One image that somebody waits for. */
+/* An image with at least one waiting caller. */
 struct job {
 	struct list node;
 	struct fitting *fitting;
@@ -40,7 +40,7 @@ struct job {
 	struct store_job *identify;
 	struct engine_bake *bake;
 	struct timer *refusal;
-	struct fail failure; /* to be told from the loop */
+	struct fail failure; /* to be reported from the loop */
 	struct strv lacks;
 };
 
@@ -62,7 +62,7 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-/* Answers everybody; whoever asks again from inside starts another job. */
+/* Answers all waiting callers. A request from inside a callback starts another fitting. */
 static void finish(struct job *j, const struct fail *f)
 {
 	list_remove(&j->node);
@@ -76,7 +76,7 @@ static void finish(struct job *j, const struct fail *f)
 	job_free(j);
 }
 
-/* --- what it lacks ----------------------------------------------------------------------------------------------- */
+/* --- missing requirements ---------------------------------------------------------------------------------------- */
 
 static void add_lack(struct job *j, const char *text)
 {
@@ -96,11 +96,11 @@ static void finish_unfit(struct job *j)
 		  j->reference, j->runtime->name, buf_str(&all));
 	fail_hint(
 		&f,
-		"Only the person who runs Husk can add that to the image, or list another one (CONTAINER_IMAGES). Go on without `image`.");
+		"Only the person who runs Husk can add that to the image, or list another one (CONTAINER_IMAGES). Continue without `image`.");
 	finish(j, &f);
 }
 
-/* --- making it --------------------------------------------------------------------------------------------------- */
+/* --- building ---------------------------------------------------------------------------------------------------- */
 
 static void on_output(void *ctx, const char *text, size_t n)
 {
@@ -119,7 +119,8 @@ static void on_baked(void *ctx, const struct fail *f)
 	struct job *j = ctx;
 	struct engine *e = j->fitting->spec.engine;
 	j->bake = NULL;
-	/* What its configuration says is known beforehand; husk-fit tells the rest, so that all of it is told at once. */
+	/* Faults in its configuration are known beforehand; husk-fit finds the rest, so that all are reported
+	 * together. */
 	if (!f && j->lacks.n)
 		e->ops->remove_image(e, j->image, /* done= */ NULL, NULL);
 	if (j->lacks.n)
@@ -161,7 +162,7 @@ static void on_identified(void *ctx, const struct fail *f)
 		make(j);
 }
 
-/* --- is it there? ------------------------------------------------------------------------------------------------ */
+/* --- existing images --------------------------------------------------------------------------------------------- */
 
 static void ask(struct job *j, const char *image, engine_answer_fn done)
 {
@@ -196,7 +197,7 @@ static void finish_missing(struct job *j)
 	cause_set(&f, FAIL_IMAGE, CAUSE_UNFIT, "the image '%s' (%s) is not on the engine", j->name, j->reference);
 	fail_hint(
 		&f,
-		"The person who runs Husk can fetch it with `docker pull %s`, or build it: Husk fetches no images. Go on without `image`.",
+		"The person who runs Husk can fetch it with `docker pull %s`, or build it: Husk does not pull images. Continue without `image`.",
 		j->reference);
 	finish(j, &f);
 }
@@ -207,7 +208,7 @@ static void on_reference(void *ctx, const struct engine_answer *answer, const st
 	AUTO(freep) char *id = answer ? xstrdup(answer->image.id) : NULL;
 	for (size_t i = 0; answer && i < answer->image.volumes.n; i++) {
 		AUTO(freep) char *lack =
-			xasprintf("a disk limit on its VOLUME %s: make it without", answer->image.volumes.v[i]);
+			xasprintf("a disk limit on its VOLUME %s: build it without", answer->image.volumes.v[i]);
 		add_lack(j, lack);
 	}
 	j->query = j->fitting->spec.engine->ops->query_free(j->query);
@@ -237,12 +238,12 @@ int fitting_check(const struct config *config, const struct runtime *runtime, co
 			  name, names->n ? buf_str(&all) : "none is");
 		return fail_hint(
 			f, "%s Only the person who runs Husk can offer others, by CONTAINER_IMAGES in its settings.",
-			names->n ? "Use one of these, or none." : "Go on without `image`.");
+			names->n ? "Use one of these, or none." : "Continue without `image`.");
 	}
 	if (!runtime->fits) {
 		cause_set(f, FAIL_INVALID, CAUSE_NOT_SUPPORTED, "image: the %s runtime works in its own image only",
 			  runtime->name);
-		return fail_hint(f, "Go on without `image`.");
+		return fail_hint(f, "Continue without `image`.");
 	}
 	return 0;
 }
@@ -255,8 +256,8 @@ static void on_refuse(void *ctx)
 		fail_move(&f, &j->failure);
 	} else {
 		cause_set(&f, FAIL_INVALID, CAUSE_NOT_SUPPORTED,
-			  "this engine keeps no images, so other images cannot be fitted");
-		fail_hint(&f, "Go on without `image`.");
+			  "this engine cannot store images, so other images cannot be adapted");
+		fail_hint(&f, "Continue without `image`.");
 	}
 	finish(j, &f);
 }

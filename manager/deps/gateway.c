@@ -9,20 +9,21 @@
 #include "manager/deps/links.h"
 
 #define HOPS_MAX 10u
-/* Of all links that pages of this install have shown. */
+/* Limit for all links that pages of this install have shown. */
 #define LINK_BYTES_MAX (16u << 20)
-/* What an installer fetches ends up, unpacked, in two places that are bounded by the set's size and twice that. */
+/* An installer unpacks its downloads into two places, which are limited to the set's size and twice that. */
 #define SIZES_MAX 4u
-/* Beside an index's page there is its metadata (PEP 658). */
+/* Suffix of the metadata beside an index's files (PEP 658). */
 #define METADATA_SUFFIX ".metadata"
 
 struct gateway {
 	struct gateway_spec spec;
 	struct fetcher *fetcher;
-	struct fetcher *outside; /* for redirects that must stay in public: they share no connection with others */
+	struct fetcher
+		*outside; /* for redirects that must stay on public addresses: they share no connection with others */
 	struct list requests;
 	size_t n_requests;
-	void *links; /* a tree of paths that indexes link to, each with its port before it */
+	void *links; /* a tree of paths that indexes link to, each prefixed with its port */
 	size_t link_bytes;
 	uint64_t bytes; /* of all answers */
 	char *trouble;
@@ -36,12 +37,12 @@ struct request {
 	struct wire_relay_get get;
 	struct fetch *fetch;
 	unsigned hops;
-	char *next; /* where a redirect leads, once this answer is over */
+	char *next; /* target of a redirect, fetched after this answer */
 	struct links *rewrite;
 	struct buf pending; /* data that waits for credit */
 	uint32_t uncredited;
 	bool paused, ended;
-	bool is_public; /* the index is, as far as is known: its redirects must lead to public addresses */
+	bool is_public; /* the index is public, as far as is known: its redirects must lead to public addresses */
 };
 
 static int start_hop(struct request *q, const char *url, bool own);
@@ -119,7 +120,7 @@ static void note(struct gateway *r, char *trouble)
 	r->trouble = trouble;
 }
 
-/* Takes the sentence. */
+/* Takes ownership of the sentence. */
 static void fail(struct request *q, int status, char *trouble)
 {
 	note(q->gateway, trouble);
@@ -137,7 +138,7 @@ static const char *field(const struct strv *fields, const char *name)
 	return NULL;
 }
 
-/* Cookies and questions for a login are not among these. */
+/* Cookies and requests for a login are not passed on. */
 static void choose_fields(struct strv *ret, const struct fetch_head *head)
 {
 	static const char *const passed[] = { "content-type",  "etag",		"last-modified", "content-range",
@@ -159,7 +160,7 @@ static void answer(struct request *q, int status, int64_t length, const struct s
 	send(q->gateway, &frame);
 }
 
-/* True if the answer is a redirect that has been dealt with, or will be when this answer is over. */
+/* True if the answer is a redirect that was handled, or will be when this answer ends. */
 static bool redirected(struct request *q, const struct fetch_head *head)
 {
 	if (head->status < 300 || head->status > 399 || head->status == 304 || !head->location)
@@ -169,7 +170,7 @@ static bool redirected(struct request *q, const struct fetch_head *head)
 		q->next = xstrdup(head->location);
 		return true;
 	}
-	/* The installer follows it itself, so that it knows where the page's own links lead. */
+	/* The installer follows it itself, so that it resolves the page's links correctly. */
 	AUTO(strv_release) struct strv fields = { 0 };
 	AUTO(freep) char *local = upstream_local(q->upstream);
 	AUTO(freep) char *path = upstream_path(q->upstream, *rest ? rest : "/");
@@ -192,7 +193,7 @@ static void on_head(void *ctx, const struct fetch_head *head)
 		note(q->gateway, xasprintf("the package index %s does not accept the login of the settings (HTTP %d)",
 					   q->upstream->origin, head->status));
 	choose_fields(&fields, head);
-	/* Another host's page is not ours to change. */
+	/* A page of another host is not rewritten. */
 	enum links_kind kind = q->hops || q->get.head ? LINKS_NONE : links_kind_of(field(&fields, "content-type"));
 	if (field(&fields, "content-encoding") || head->status == 206)
 		kind = LINKS_NONE;
@@ -202,7 +203,7 @@ static void on_head(void *ctx, const struct fetch_head *head)
 	answer(q, head->status, known ? head->length : -1, &fields);
 }
 
-/* Sends what the window has room for. */
+/* Sends as much as the window allows. */
 static void send_pending(struct request *q)
 {
 	AUTO(buf_release) struct buf frames = { 0 };
@@ -250,7 +251,7 @@ static void follow(struct request *q)
 	AUTO(freep) char *url = take_ptr(q->next);
 	q->fetch = fetch_free(q->fetch);
 	if (++q->hops > HOPS_MAX)
-		fail(q, 502, xasprintf("the package index %s redirects without an end", q->upstream->origin));
+		fail(q, 502, xasprintf("the package index %s redirects in a loop", q->upstream->origin));
 	else if (strncmp(q->upstream->origin, "https:", 6) == 0 && strncmp(url, "https:", 6) != 0)
 		fail(q, 502,
 		     xasprintf("the package index %s redirects to an address without encryption", q->upstream->origin));
@@ -268,7 +269,7 @@ static void on_end(void *ctx, const char *error)
 	if (error) {
 		fail(q, 502,
 		     xasprintf("the package index %s could not be read%s: %s", q->upstream->origin,
-			       q->hops ? " at the place that it redirects to" : "", error));
+			       q->hops ? " at its redirect target" : "", error));
 		return;
 	}
 	q->ended = true;
@@ -280,7 +281,7 @@ static void on_end(void *ctx, const char *error)
 
 /* --- a request --------------------------------------------------------------------------------------------------- */
 
-/* 0, or -1 and it has been ended. */
+/* 0, or -1 if the request was ended. */
 static int start_hop(struct request *q, const char *url, bool own)
 {
 	struct gateway *r = q->gateway;
@@ -310,8 +311,8 @@ static int start_hop(struct request *q, const char *url, bool own)
 		return 0;
 	fail(q, 502,
 	     own ? xstrdup(f.message) :
-		   xasprintf("the package index %s redirects to a place that is not asked: %s", q->upstream->origin,
-			     f.message));
+		   xasprintf("the package index %s redirects to an address that is not allowed: %s",
+			     q->upstream->origin, f.message));
 	return -1;
 }
 
@@ -323,7 +324,7 @@ static void start(struct request *q)
 	if (!q->upstream) {
 		finish(q, 404, "There is no package index here.\n");
 	} else if (!path || (!upstream_covers(q->upstream, path) && !was_shown(r, q->upstream, path))) {
-		/* No trouble of the install's: anything inside may have asked. */
+		/* Not a failure of the install: any program inside may have sent the request. */
 		finish(q, 403, "This is not below the package index of the settings.\n");
 	} else {
 		size_t n = strcspn(q->get.target, "#");
@@ -363,7 +364,7 @@ static int on_credit(struct gateway *r, const struct wire_frame *frame)
 	uint32_t n;
 	if (wire_read_credit(frame, &n) < 0)
 		return -EPROTO;
-	/* It may have ended meanwhile. */
+	/* The request may have ended meanwhile. */
 	if (!q)
 		return 0;
 	if (n > q->uncredited)

@@ -13,14 +13,14 @@
 #include "manager/model/token.h"
 
 #define RETRIES 6u
-/* What PID 1 may need beyond the time limit: to stop the installer, to count, to answer. */
+/* Time for PID 1 beyond the time limit: to stop the installer, count and answer. */
 #define GRACE_MS 30000
-/* A container that nobody controls any more. */
+/* Lease of a container without a server. */
 #define LEASE_SECONDS 60
-/* Its result is copied out of it while it lives. */
+/* The container must live while its result is copied out of it. */
 #define BAKE_SECONDS 900
 #define PARTIAL_MAX 65536u
-/* The installer's last words, for whoever reads the failure. */
+/* The end of the installer's output, for the failure message. */
 #define LAST_LINES 25
 #define LAST_BYTES 6000u
 
@@ -28,7 +28,7 @@ struct install {
 	struct loop *loop;
 	struct engine *engine;
 	const struct config *config;
-	struct install_spec spec; /* only the callbacks are looked at after the start */
+	struct install_spec spec; /* only the callbacks are used after the start */
 	char container[CONTAINER_NAME_SIZE];
 	char *wanted;
 	struct strv env; /* the index settings as the container sees them */
@@ -38,11 +38,11 @@ struct install {
 	struct engine_task *task;
 	struct line *line;
 	struct run_waiter waiter;
-	struct buf partial[2]; /* of stdout and stderr: a line that has not ended */
-	struct buf last;       /* the end of what was said */
+	struct buf partial[2]; /* of stdout and stderr: an incomplete line */
+	struct buf last;       /* the end of the output */
 	struct timer *deadline, *tell;
 	bool ended;
-	char *versions; /* the outcome: this and its size, or the failure */
+	char *versions; /* the result: this and its size, or the failure */
 	uint64_t size;
 	struct fail failure;
 };
@@ -53,7 +53,7 @@ static void on_tell(void *ctx)
 	i->spec.on_done(i->spec.ctx, i->versions, i->size, i->failure.kind ? &i->failure : NULL);
 }
 
-/* Told from the loop: the owner may free us, and we may be in the middle of a frame. */
+/* Reported from the loop: the owner may free the install, which may be handling a frame. */
 static void end(struct install *i)
 {
 	i->ended = true;
@@ -69,7 +69,7 @@ static void end_failed(struct install *i, const struct fail *f)
 	end(i);
 }
 
-/* --- what it says ------------------------------------------------------------------------------------------------ */
+/* --- output ------------------------------------------------------------------------------------------------------ */
 
 static void say(struct install *i, const char *text, size_t n)
 {
@@ -98,7 +98,7 @@ static void take_output(struct install *i, int stream, const void *data, size_t 
 	buf_consume(partial, whole);
 }
 
-/* Cut output starts anywhere in a line. */
+/* Truncated output may start in the middle of a line. */
 static void take_tail(struct install *i, int stream, const char *text, size_t n)
 {
 	const char *newline = memchr(text, '\n', n);
@@ -122,7 +122,7 @@ static char *last_words(struct install *i)
 	return xstrndup(text + start, end - start);
 }
 
-/* --- how it ended ------------------------------------------------------------------------------------------------ */
+/* --- result ------------------------------------------------------------------------------------------------------ */
 
 static void failed_install(struct install *i, const struct run_result *r)
 {
@@ -137,12 +137,12 @@ static void failed_install(struct install *i, const struct run_result *r)
 			  (unsigned long long)c->dependency_timeout, gap, words);
 		fail_hint(
 			&f,
-			"Ask for fewer or smaller packages, or for versions that need no compiling, or raise DEPENDENCY_INSTALL_TIMEOUT_SECONDS.");
+			"Use fewer or smaller packages, or versions that need no compiling, or raise DEPENDENCY_INSTALL_TIMEOUT_SECONDS.");
 		break;
 	case ENDING_OOM:
 		cause_set(&f, FAIL_INSTALL, CAUSE_INSTALL_MEMORY, "the installer needed more than the memory limit%s%s",
 			  gap, words);
-		fail_hint(&f, "Ask for versions that need no compiling, or raise CONTAINER_MEMORY_LIMIT.");
+		fail_hint(&f, "Use versions that need no compiling, or raise CONTAINER_MEMORY_LIMIT.");
 		break;
 	default:
 		cause_set(&f, FAIL_INSTALL,
@@ -152,19 +152,19 @@ static void failed_install(struct install *i, const struct run_result *r)
 			  "the dependencies could not be installed%s%s%s%s", why ? ": " : "", why ? why : "", gap,
 			  words);
 		if (r->cause == CAUSE_INSTALL_SIZE)
-			fail_hint(&f, "Ask for fewer or smaller packages, or raise DEPENDENCY_MAX_SIZE (now %llu MiB).",
+			fail_hint(&f, "Use fewer or smaller packages, or raise DEPENDENCY_MAX_SIZE (now %llu MiB).",
 				  (unsigned long long)(c->dependency_max_size >> 20));
 		else if (trouble && why == trouble)
 			fail_hint(
 				&f,
-				"The person who runs Husk can correct the index's address, login or certificates (CONTAINER_CA_BUNDLE) in its settings; no session was made.");
+				"The person who runs Husk can correct the index's address, login or certificates (CONTAINER_CA_BUNDLE) in its settings; no session was created.");
 		else
-			fail_hint(&f, "Correct the names or versions and try again; no session was made.");
+			fail_hint(&f, "Correct the names or versions and try again; no session was created.");
 	}
 	end_failed(i, &f);
 }
 
-/* The report is the container's: hostile like all that comes from it. */
+/* The report comes from the container and is hostile. */
 static void read_report(struct install *i, const struct run_result *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -173,7 +173,7 @@ static void read_report(struct install *i, const struct run_result *r)
 		end(i);
 		return;
 	}
-	fail_set(&f, FAIL_INSTALL, "the installer did not say what it has installed");
+	fail_set(&f, FAIL_INSTALL, "the installer did not report what it has installed");
 	end_failed(i, &f);
 }
 
@@ -272,7 +272,7 @@ static void on_broken(void *ctx, const struct fail *f)
 	AUTO(fail_release) struct fail why = { 0 };
 	cause_set(&why, FAIL_INSTALL, CAUSE_INSTALL_LOST,
 		  "the dependencies could not be installed: the container for it was lost (%s)", f->message);
-	fail_hint(&why, "Try again; no session was made.");
+	fail_hint(&why, "Try again; no session was created.");
 	end_failed(i, &why);
 }
 
@@ -308,7 +308,7 @@ static void start_container(struct install *i, const struct install_spec *spec)
 		.cpu_quota = c->cpu_quota,
 		.pids = c->pids_limit,
 		.tmpfs = c->tmpfs_size,
-		.quota = 2 * c->dependency_max_size, /* what /tmp may take; PID 1 watches the packages themselves */
+		.quota = 2 * c->dependency_max_size, /* limit of /tmp; PID 1 limits the packages themselves */
 		.disk_floor = c->disk_floor,
 		.lease = LEASE_SECONDS,
 		.network = true,
@@ -374,7 +374,7 @@ struct install *install_free(struct install *i)
 	if (!i)
 		return NULL;
 	gateway_free(i->gateway);
-	/* A create that is under way cleans up behind itself; without a line nothing was made. */
+	/* A create under way cleans up itself; without a line nothing was created. */
 	if (i->task)
 		i->engine->ops->task_cancel(i->task);
 	else if (i->line)

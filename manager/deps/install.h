@@ -1,5 +1,6 @@
-/* One container that installs a set of dependencies: started, told what to install by a frame, listened to, and kept until it is
- * freed so that its result can be copied out. An index with a login is relayed to it: the login stays on this side. */
+/* One container that installs a set of dependencies. It is started, gets a frame with what to install, reports
+ * output, and is kept until it is freed, so that its result can be copied out. An index with a login is relayed to
+ * it, so that the login stays on this side. */
 #ifndef HUSK_MANAGER_DEPS_INSTALL_H
 #define HUSK_MANAGER_DEPS_INSTALL_H
 
@@ -17,18 +18,19 @@ struct install_spec {
 	const char *store, *owner;  /* for the container's labels */
 	const char *wanted;	    /* JSON: name -> version */
 	const struct strv *sources; /* NAME=value, with logins, which stay here; borrowed for the call */
-	/* Whole lines, cleaned, logins starred out. */
+	/* Whole lines, cleaned, with logins replaced by stars. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
-	/* Exactly once, never from inside another call: what is installed now (JSON: name -> version) and its bytes, or f. */
+	/* Called exactly once, never from inside another function: what is installed now (JSON: name -> version)
+	 * and its bytes, or f. */
 	void (*on_done)(void *ctx, const char *versions, uint64_t size, const struct fail *f);
 	void *ctx;
 };
 
-/* Never fails at once. The config and engine must outlive it. */
+/* A failure is reported later, never here. The config and engine must outlive it. */
 struct install *install_start(const struct install_spec *spec);
 /* The container's name. */
 const char *install_container(const struct install *i);
-/* Has the container removed, without waiting, whatever state it is in. Accepts NULL, returns NULL. */
+/* Removes the container in any state, without waiting. Accepts NULL, returns NULL. */
 struct install *install_free(struct install *i);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "base/alloc.h"
 
-/* A longer link is none. */
+/* A longer value is not treated as a link. */
 #define LINK_MAX 4096u
-/* "href=", and the longest name of a tag or a key that matters. */
+/* "href=", and the longest relevant name of a tag or a key. */
 #define WORD_MAX 16
 
 struct word {
 	char text[WORD_MAX + 1];
-	size_t len; /* more than WORD_MAX = too long to matter */
+	size_t len; /* more than WORD_MAX = too long to be relevant */
 };
 
 enum where {
@@ -32,7 +32,7 @@ struct links {
 	char quote;
 	bool escaped;		    /* JSON: the byte before was a backslash */
 	bool wanted;		    /* this string may be a link */
-	bool key_is_over;	    /* JSON: a colon has come after the string */
+	bool key_is_over;	    /* JSON: a colon followed the string */
 	struct word tag, word, key; /* HTML: the tag and the attribute; JSON: the last string */
 	struct buf token;
 };
@@ -111,7 +111,7 @@ static void go_up(struct buf *out)
 		out->len--;
 }
 
-/* The target that a link without a host means on a page; without query and fragment. */
+/* The target of a link without a host on a page, without query and fragment. */
 static char *resolve(const char *base, const char *link)
 {
 	struct buf out = { 0 };
@@ -204,7 +204,7 @@ static void pass_token(struct links *l, struct buf *out)
 	buf_reset(&l->token);
 }
 
-/* --- where we are ------------------------------------------------------------------------------------------------ */
+/* --- parser state ------------------------------------------------------------------------------------------------ */
 
 static void begin_string(struct links *l, char quote, bool wanted)
 {
@@ -221,7 +221,7 @@ static void in_tag(struct links *l, char c)
 	} else if (c == '"' || c == '\'') {
 		begin_string(l, c, word_is(&l->word, "href="));
 	} else if (isspace((unsigned char)c)) {
-		/* The tag's name ends here; so does an attribute without a value. */
+		/* Ends the tag's name, or an attribute without a value. */
 		if (!l->tag.len)
 			l->tag = l->word;
 		if (l->word.len && l->word.text[MIN(l->word.len, (size_t)WORD_MAX) - 1] != '=')

@@ -10,15 +10,16 @@
 #include "manager/engine/engine.h"
 
 #define DAY_MS 86400000ull
-/* Shorter words would star out half of what an installer says. */
+/* Shorter secrets would star out much of an installer's output. */
 #define SECRET_MIN 4
-/* A report has a name of up to DEPS_NAME_MAX and a version of up to DEPS_FOUND_MAX characters for each of DEPS_MAX packages, and little
- * beside them. It is parsed on the loop, so a larger or differently shaped one is refused without parsing it. */
+/* A report has a name of up to DEPS_NAME_MAX and a version of up to DEPS_FOUND_MAX characters for each of DEPS_MAX
+ * packages, and little else. It is parsed on the loop, so a larger or differently shaped one is rejected without
+ * parsing. */
 #define REPORT_BYTES_MAX (128u << 10)
 #define REPORT_VALUES_MAX (2 * DEPS_MAX)
 #define REPORT_DEPTH_MAX 2
 
-/* --- what may be asked for --------------------------------------------------------------------------------------- */
+/* --- validation -------------------------------------------------------------------------------------------------- */
 
 static void regfreep(regex_t **r)
 {
@@ -26,7 +27,7 @@ static void regfreep(regex_t **r)
 		regfree(*r);
 }
 
-/* The whole text, by a pattern of this build's own manifests. */
+/* Matches the whole text against a pattern of this build's own manifests. */
 static bool matches(const char *pattern, const char *text)
 {
 	regex_t compiled;
@@ -65,9 +66,9 @@ static int check_one(const struct installer *installer, const struct dependency 
 int deps_check(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f)
 {
 	if (n && !runtime->installer)
-		return fail_set(f, FAIL_INVALID, "the %s runtime installs no dependencies", runtime->name);
+		return fail_set(f, FAIL_INVALID, "the %s runtime does not support dependencies", runtime->name);
 	if (n > DEPS_MAX)
-		return fail_set(f, FAIL_INVALID, "%zu dependencies are more than a session takes (%d)", n, DEPS_MAX);
+		return fail_set(f, FAIL_INVALID, "%zu dependencies exceed the limit of a session (%d)", n, DEPS_MAX);
 	for (size_t i = 0; i < n; i++)
 		if (check_one(runtime->installer, &v[i], f) < 0)
 			return -1;
@@ -102,7 +103,7 @@ void deps_key(char ret[DEPS_KEY_SIZE], const char *image, const char *wanted, co
 	token_hash(ret, (const char *const *)texts.v, texts.n);
 }
 
-/* --- where it comes from ----------------------------------------------------------------------------------------- */
+/* --- package indexes --------------------------------------------------------------------------------------------- */
 
 /* The user part of a URL: from after "//" to the last "@" of the authority; false if it has none. */
 static bool find_login(const char *url, size_t n, size_t *ret_start, size_t *ret_end)
@@ -168,7 +169,7 @@ void deps_secrets(struct strv *ret, const struct strv *sources)
 			if (!find_login(url, n, &start, &end))
 				continue;
 			const char *login = url + start, *colon = memchr(login, ':', end - start);
-			/* The longest first: what is left of it must not show. */
+			/* The longest first, so that no remainder of a secret is shown. */
 			add_secret(ret, login, end - start);
 			if (colon)
 				add_secret(ret, colon + 1, end - start - (size_t)(colon + 1 - login));
@@ -193,10 +194,10 @@ void deps_scrub(struct buf *out, const char *text, size_t n, const struct strv *
 	}
 }
 
-/* --- what is in it ----------------------------------------------------------------------------------------------- */
+/* --- content ----------------------------------------------------------------------------------------------------- */
 
-/* A package can write the report, and its own metadata, as it likes. So names are compared, and a version has no character that
- * could be read as anything else. */
+/* A package can write any report and any metadata of its own. So names are compared, and a version has no
+ * character with a special meaning. */
 static bool is_version(const json_t *value)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_!~^";
@@ -212,7 +213,7 @@ static bool is_name(const char *name)
 	return n && n <= DEPS_NAME_MAX && strspn(name, allowed) == n;
 }
 
-/* Versions of packages that were asked for, and of no others; NULL if they make no sense. */
+/* Versions of requested packages only; NULL if they are not valid. */
 static char *checked_versions(json_t *versions, const char *wanted)
 {
 	const char *name;
@@ -267,7 +268,7 @@ void deps_labels(struct strv *ret, const char *key, const struct deps_content *c
 	strv_addf(ret, "husk.built=%llu", (unsigned long long)content->built);
 }
 
-/* The value of a label; NULL if it is not there. */
+/* The value of a label; NULL if it is missing. */
 static const char *label(const struct strv *labels, const char *name)
 {
 	size_t n = strlen(name);
@@ -295,7 +296,7 @@ int deps_read_labels(struct deps_content *ret, const struct strv *labels, const 
 	return 0;
 }
 
-/* --- how long it is good for ------------------------------------------------------------------------------------- */
+/* --- age and cache size ------------------------------------------------------------------------------------------ */
 
 bool deps_stale(bool unpinned, uint64_t built_ms, uint64_t now_ms, uint64_t max_age_days)
 {

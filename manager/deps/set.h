@@ -1,5 +1,6 @@
-/* A set of dependencies as plain data: what may be asked for, what names it, where it comes from, how long it is good for.
- * Nothing here contacts anything. What a name or a version looks like is for the runtime's manifest to say. */
+/* A set of dependencies as plain data: which entries are allowed, its name, its sources, and how long it is valid.
+ * Nothing here contacts a network or an engine. The runtime's manifest defines what a name or a version looks
+ * like. */
 #ifndef HUSK_MANAGER_DEPS_SET_H
 #define HUSK_MANAGER_DEPS_SET_H
 
@@ -12,50 +13,50 @@
 
 #define DEPS_IMAGE "husk-deps"
 #define DEPS_KEY_SIZE TOKEN_HASH_SIZE
-/* More than any session needs, and an argument list that every installer takes. */
+/* More than any session needs, and an argument list that every installer accepts. */
 #define DEPS_MAX 200
 #define DEPS_NAME_MAX 214
 #define DEPS_VERSION_MAX 256
-/* Of a version that was installed. */
+/* For an installed version. */
 #define DEPS_FOUND_MAX 64
 
 /* -1 with f naming the first bad entry. */
 int deps_check(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f);
-/* True if an entry leaves the version open: such a set becomes outdated. */
+/* True if an entry leaves the version open, so that the set becomes outdated. */
 bool deps_unpinned(const struct runtime *runtime, const struct dependency *v, size_t n);
-/* {"name":"version",…}, sorted: the same set is the same text. The caller owns it. */
+/* {"name":"version",…}, sorted, so that equal sets have equal text. The caller owns it. */
 char *deps_wanted(const struct dependency *v, size_t n);
-/* The set's name: a hash of the image below it, what is wanted and where it comes from (NAME=value, without logins). */
+/* The set's name: a hash of its base image, the requested packages and their sources (NAME=value, without logins). */
 void deps_key(char ret[DEPS_KEY_SIZE], const char *image, const char *wanted, const struct strv *sources);
 
 /* The runtime's index settings as NAME=value; without logins where code can see them. */
 void deps_sources(struct strv *ret, const struct runtime *runtime, const struct config *config, bool with_logins);
 /* A list of URLs, separated by blanks, without user and password. The caller owns it. */
 char *deps_without_login(const char *urls);
-/* What must never be shown: users, passwords and both, as they stand in the URLs and decoded. */
+/* Secrets that must never be shown: users, passwords and both, as in the URLs and decoded. */
 void deps_secrets(struct strv *ret, const struct strv *sources);
-/* Appends n bytes of text to out, with the secrets starred out. */
+/* Appends n bytes of text to out, with secrets replaced by stars. */
 void deps_scrub(struct buf *out, const char *text, size_t n, const struct strv *secrets);
 
-/* What is in a set. versions is JSON, name -> version as installed; owned. */
+/* The content of a set. versions is JSON, name -> version as installed; owned. */
 struct deps_content {
 	char *versions;
 	uint64_t size;	/* bytes */
 	uint64_t built; /* ms */
 };
-/* What an installer says that it has installed; NULL if it cannot be parsed. The caller owns it. */
+/* Parses an installer's report of what it has installed; NULL if it is not valid. The caller owns it. */
 char *deps_read_report(const struct mime_bundle *result, const char *wanted, uint64_t *ret_size);
 /* The image of the set with this key. The caller owns it; NULL if it is not a key. */
 char *deps_image(const char *key);
-/* The labels of a set's image, and what they say; -1 if they are not those of the set with this key. Anybody who has the
- * engine could have written them. */
+/* The labels of a set's image, and the parser for them; -1 if they are not those of the set with this key. Every
+ * user of the engine could have written them. */
 void deps_labels(struct strv *ret, const char *key, const struct deps_content *content);
 int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key, const char *wanted);
 
-/* Whether a set built at that time is too old now. */
+/* True if a set built at that time is too old now. */
 bool deps_stale(bool unpinned, uint64_t built_ms, uint64_t now_ms, uint64_t max_age_days);
-/* How many of the least recently used sets (list is in that order) must go so that the rest fits; never `keep`, nor what is
- * being built. Indices go to ret, which has room for list->n. */
+/* How many of the least recently used sets (list is in that order) must be removed so that the rest fits; never
+ * `keep`, nor a set that is being built. Indices go to ret, which has room for list->n. */
 size_t deps_evict(const struct set_list *list, uint64_t max_bytes, const char *keep, size_t *ret);
 
 #endif

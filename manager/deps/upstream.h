@@ -1,5 +1,5 @@
-/* Package indexes that need a login, as plain data: where each really is, what may be asked of it, and the local address under which
- * an installer finds it. The login stays here. Nothing in this file contacts anything. */
+/* Package indexes that need a login, as plain data: their real address, what may be requested from them, and the
+ * local address that an installer uses. The login stays here. Nothing in this file uses the network. */
 #ifndef HUSK_MANAGER_DEPS_UPSTREAM_H
 #define HUSK_MANAGER_DEPS_UPSTREAM_H
 
@@ -8,7 +8,7 @@
 #include "base/strv.h"
 #include "kernels/protocol.h"
 
-/* Below what the kernel hands out by itself. */
+/* Below the range that the kernel assigns by itself. */
 #define UPSTREAM_PORT_FIRST 8701
 
 /* One origin with one login. */
@@ -16,8 +16,8 @@ struct upstream {
 	char *origin; /* "https://host" or "https://host:8443": lower case, no login, no default port */
 	char *user, *password;
 	struct strv paths; /* of the indexes on it, decoded; each ends with '/' */
-	struct strv raw;   /* beside them: as they are in the settings, encoded */
-	uint16_t port;	   /* of 127.0.0.1 in the container */
+	struct strv raw;   /* for each of them: as in the settings, encoded */
+	uint16_t port;	   /* on 127.0.0.1 in the container */
 };
 
 struct upstreams {
@@ -26,24 +26,25 @@ struct upstreams {
 };
 
 void upstreams_release(struct upstreams *u);
-/* Takes index settings (NAME=value, with logins) apart: each URL with a login becomes an upstream, and env gets the settings as an
- * installer may see them, with local addresses in the place of such URLs. -1 with f if one makes no sense or there are too many;
- * the message holds no login. */
+/* Parses index settings (NAME=value, with logins). Each URL with a login becomes an upstream, and env gets the
+ * settings for an installer, with local addresses in place of such URLs. -1 with f if one is not valid or there
+ * are too many; the message has no login in it. */
 int upstreams_take(struct upstreams *ret, struct strv *env, const struct strv *sources, struct fail *f);
 const struct upstream *upstreams_find(const struct upstreams *u, uint16_t port);
-/* Text from inside the container, with real addresses in the place of local ones, at the end of out. */
+/* Appends text from inside the container to out, with real addresses in place of local ones. */
 void upstreams_show(const struct upstreams *u, struct buf *out, const char *text, size_t n);
 
 /* "http://127.0.0.1:8701"; the caller owns it. */
 char *upstream_local(const struct upstream *u);
-/* If the URL is one of this origin: its path, query and fragment (borrowed from it, "" if it ends with the host), else NULL. A login
- * in it does not matter. */
+/* If the URL belongs to this origin: its path, query and fragment (borrowed, "" if it ends with the host), else
+ * NULL. A login in it is ignored. */
 const char *upstream_rest(const struct upstream *u, const char *url);
-/* The path of a request or link, decoded, without query and fragment: NULL unless it is plain. Servers read dots, semicolons,
- * backslashes and encoded separators in different ways, so none of them is passed on; what may be encoded are characters of names.
- * Two exceptions: npm's "@scope%2fname", and what the settings themselves have encoded in the path of an index. The caller owns it. */
+/* The decoded path of a request or link, without query and fragment; NULL unless it is plain. Servers read dots,
+ * semicolons, backslashes and encoded separators in different ways, so none of them is passed on; only characters
+ * of names may be encoded. There are two exceptions: npm's "@scope%2fname", and what the settings have encoded in
+ * the path of an index. The caller owns it. */
 char *upstream_path(const struct upstream *u, const char *target);
-/* A decoded path is below one of the indexes. */
+/* True if a decoded path is below one of the indexes. */
 bool upstream_covers(const struct upstream *u, const char *path);
 
 #endif

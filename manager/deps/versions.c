@@ -7,7 +7,7 @@
 #define LIST "(from versions: "
 #define KEPT 5
 
-/* By their numbers: 1.10 follows 1.9. -1, 0 or 1. */
+/* Compares by numbers: 1.10 follows 1.9. Returns -1, 0 or 1. */
 static int compare(const char *a, size_t na, const char *b, size_t nb)
 {
 	size_t i = 0, j = 0;
@@ -19,7 +19,7 @@ static int compare(const char *a, size_t na, const char *b, size_t nb)
 			y = y * 10 + (uint64_t)(b[j] - '0');
 		if (x != y)
 			return x < y ? -1 : 1;
-		/* A letter ends the numbers: what precedes it decides. */
+		/* A letter ends the numbers; only the part before it is compared. */
 		if ((i < na && a[i] != '.') || (j < nb && b[j] != '.'))
 			return 0;
 		i += i < na;
@@ -28,7 +28,7 @@ static int compare(const char *a, size_t na, const char *b, size_t nb)
 	return 0;
 }
 
-/* The version that is asked for before the list: what follows the last operator. */
+/* The requested version before the list: the text after the last operator. */
 static const char *wanted_before(const char *text, const char *list, size_t *ret_n)
 {
 	const char *end = list;
@@ -41,7 +41,7 @@ static const char *wanted_before(const char *text, const char *list, size_t *ret
 	return start;
 }
 
-/* The next of the versions, which are sorted; its length is 0 after the last. */
+/* The next of the sorted versions; its length is 0 after the last. */
 static const char *next_version(const char *p, const char *end, size_t *ret_n)
 {
 	while (p < end && (*p == ',' || *p == ' '))

@@ -1,10 +1,10 @@
-/* Lists of versions in an installer's words. */
+/* Shortens lists of versions in an installer's output. */
 #ifndef HUSK_MANAGER_DEPS_VERSIONS_H
 #define HUSK_MANAGER_DEPS_VERSIONS_H
 
 #include "base/buf.h"
 
-/* Appends n bytes of text to out. Of a "name==1.2 (from versions: …)", which may name thousands, the five nearest are kept. */
+/* Appends n bytes of text to out. A "name==1.2 (from versions: …)" may name thousands; the five nearest are kept. */
 void versions_shorten(struct buf *out, const char *text, size_t n);
 
 #endif

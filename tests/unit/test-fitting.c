@@ -123,7 +123,7 @@ static void an_unfit_image_names_everything_it_lacks(void **state)
 	fake_fit_says(fake, "{\"lacks\":[\"/bin/bash\",\"python3 on its PATH (/bin)\"]}\n", "/data");
 	assert_false(create("tools"));
 	expect(CAUSE_UNFIT,
-	       "It lacks: a disk limit on its VOLUME /data: make it without; /bin/bash; python3 on its PATH (/bin)");
+	       "It lacks: a disk limit on its VOLUME /data: build it without; /bin/bash; python3 on its PATH (/bin)");
 	/* A volume alone makes it unfit, and leaves no image that the next create would use. */
 	fake_fit_says(fake, "{\"lacks\":[]}\n", "/data");
 	assert_false(create("tools"));
