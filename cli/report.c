@@ -39,7 +39,7 @@ int report_code(const struct fail *f)
 	}
 }
 
-/* The installer's words end the message of a failed install. */
+/* The message of a failed install ends with the installer's output. */
 static char *message_of(const struct fail *f)
 {
 	const char *text = f->message ? f->message : "failed";

@@ -8,9 +8,9 @@
 int report_code(const struct fail *f);
 /* Returns that exit code. */
 int report_fail(const struct fail *f);
-/* The same before a verb has begun: a bad request is followed by the line that says how it is used. */
+/* The same before a verb has begun: after a mistake, the usage of the verb follows. */
 int report_refusal(const struct fail *f, enum verb verb);
-/* Passes on what an installer prints. A failed install is then reported without these words. */
+/* Prints the installer's output. A failed install is then reported without it. */
 void report_install_output(const char *text, size_t n);
 
 #endif

@@ -20,7 +20,7 @@ static char *without_blanks(const char *text, size_t n)
 	return buf_steal_str(&out);
 }
 
-/* "==1.5" is the version 1.5, as it is called everywhere else. */
+/* "==1.5" becomes 1.5, as the manager writes versions. */
 static const char *plain_version(const char *version)
 {
 	bool exact = strncmp(version, "==", 2) == 0 && version[2] != '=' && !strpbrk(version, ",*");
@@ -107,7 +107,8 @@ static const char *skip_blank(const char *p)
 	}
 }
 
-/* A string of TOML on one line; NULL if it is none. The only escapes that a requirement can have are those of its own quotes. */
+/* A TOML string on one line; NULL if it is not one. The only escapes that a requirement can have are those of its
+ * own quotes. */
 static const char *take_string(const char *p, struct buf *out)
 {
 	char quote = *p++;

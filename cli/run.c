@@ -1,5 +1,5 @@
-/* One step after the other on the loop: a session, its files, the program, its pictures and exports, the end. Whatever fails leads to the
- * end, which is waited for, and written down before this process goes. */
+/* One step after the other on the loop: create a session, copy files, run the program, save pictures and exports,
+ * end. Every failure leads to the end, which waits until the store has recorded it. */
 #include "cli/run.h"
 
 #include <dirent.h>
@@ -22,14 +22,14 @@
 #include "manager/manager.h"
 
 #define PROGRAM_MAX (8u << 20)
-/* In the session: where programs save their pictures, which are brought to this machine. */
+/* Folder in the session where programs save their pictures, which are copied to this machine. */
 #define PICTURES "/home/sandbox/.husk/pictures"
 #define WORKSPACE "/workspace"
-/* After so many signals the program is not asked any more. */
+/* After this many signals husk hangs up, which ends the program. */
 #define INTERRUPTS_MAX 3
-/* For what the store was told. */
+/* Time for the store to finish writing. */
 #define SETTLE_MS 5000
-/* For the session to go. */
+/* Time for the session to be removed. */
 #define END_MS 10000
 
 struct run_verb {
@@ -43,7 +43,7 @@ struct run_verb {
 	struct buf text;	/* of the program */
 	struct program *program;
 	struct fresh fresh;
-	char *folder; /* that is copied along; NULL = none */
+	char *folder; /* the folder that is copied too; NULL = none */
 	char *name;   /* of the program in /workspace */
 	char *stem;   /* of pictures */
 	char *session;
@@ -60,7 +60,7 @@ static void on_settled(void *ctx)
 	loop_stop(r->loop, r->code);
 }
 
-/* Not before the store knows how the session ended. */
+/* Waits until the store knows how the session ended. */
 static void on_gone(void *ctx, const struct fail *f UNUSED)
 {
 	struct run_verb *r = ctx;
@@ -75,7 +75,7 @@ static void on_deadline(void *ctx)
 		loop_stop(r->loop, r->code);
 		return;
 	}
-	/* It is asked first; hanging up ends it. */
+	/* The program gets a signal first; hanging up ends it. */
 	if (r->timed_out)
 		program_signal(r->program, SIGHUP);
 	else
@@ -99,7 +99,8 @@ static void end(struct run_verb *r, int code)
 		manager_settle(r->manager, SETTLE_MS, on_settled, r);
 }
 
-/* The program gets it, as it would in the terminal's foreground. Without one the session is not waited for. */
+/* The program gets the signal, as it would in the foreground of a terminal. Without a program, husk ends without
+ * waiting for the session. */
 static void on_signal(void *ctx, int signo)
 {
 	struct run_verb *r = ctx;
@@ -116,7 +117,7 @@ static void on_signal(void *ctx, int signo)
 	end(r, EXIT_SIGNALLED + signo);
 }
 
-/* Starts the next step, or ends with the reason why it cannot be. */
+/* Starts the next step, or ends with the reason why it cannot start. */
 static void began(struct run_verb *r, struct op *op, const struct fail *f)
 {
 	r->op = op;
@@ -265,7 +266,8 @@ static void take_command(const struct run_verb *r, struct strv *command)
 		strv_add(command, r->options->arguments[i]);
 }
 
-/* Beside the runtime's own, where its programs save their pictures. What --env says has the last word. */
+/* In addition to the runtime's own environment, the folder where its programs save their pictures. --env takes
+ * precedence. */
 static struct env_var *take_env(const struct run_verb *r, struct strv *text, size_t *ret_n)
 {
 	const char *const *given = r->fresh.request.runtime->program_env;
@@ -435,7 +437,7 @@ static int check_python(struct run_verb *r, const struct runtime *runtime, struc
 	return requirements_check_python(buf_str(&r->text), r->text.len, number, f);
 }
 
-/* What the program itself, or the file that --requirements names, says it needs. */
+/* The packages that the program, or the file of --requirements, lists. */
 static int find_requirements(struct run_verb *r, const struct runtime *runtime, struct strv *ret, struct fail *f)
 {
 	const char *kind = runtime && runtime->requirements ? runtime->requirements : "";
@@ -468,7 +470,7 @@ static const char *language_of(const struct options *o)
 	return dot && !strchr(dot, '/') ? dot + 1 : o->program;
 }
 
-/* Before a session is made for nothing. */
+/* Checked before a session is created. */
 static int check_files(struct run_verb *r)
 {
 	const struct strv *files = &r->options->files;

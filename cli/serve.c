@@ -10,9 +10,9 @@
 #include "manager/manager.h"
 #include "mcp/server.h"
 
-/* Part of the 100 ms that a client may have to wait until we have ended. */
+/* Part of the 100 ms that a client may wait for the server to end. */
 #define SETTLE_MS 50
-/* What an unprivileged user may have in one pipe. */
+/* The largest pipe that an unprivileged user may have. */
 #define PIPE_BYTES (1 << 20)
 
 struct service {
@@ -64,14 +64,15 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 	struct signals *signals = signals_new(loop, on_signal, server);
 	int code = loop_run(loop);
 	signals_free(signals);
-	/* In this order, so that calls in flight are dropped, not answered. */
+	/* In this order, so that requests in flight are dropped and not answered. */
 	manager_free(manager);
 	server_free(server);
 	attach_server_free(attach);
 	return code;
 }
 
-/* A reader of a long answer wakes up each time that the pipe is full. What is no pipe stays as it is. */
+/* A reader of a long answer wakes up each time the pipe is full, so a pipe is made larger. Other descriptors stay
+ * unchanged. */
 static void widen(int fd)
 {
 #ifdef F_SETPIPE_SZ

@@ -150,7 +150,7 @@ static void on_list(void *ctx, const struct listed_session *v, size_t n, const s
 			fputs("\033[H\033[2J", stdout);
 		print_table(w->options, v, n);
 	}
-	/* Whoever read it has gone, or the disk is full. */
+	/* The reader has gone, or the disk is full. */
 	if (ferror(stdout))
 		loop_stop(w->loop, EXIT_SYSTEM);
 	else if (w->options->watch)

@@ -1,4 +1,4 @@
-/* `husk ps`, `husk stop` and `husk gc`: the sessions of all servers of this user, on the terminal. */
+/* `husk ps`, `husk stop` and `husk gc`: the sessions of all servers of this user. */
 #ifndef HUSK_CLI_SESSIONS_H
 #define HUSK_CLI_SESSIONS_H
 

@@ -11,7 +11,8 @@
 #include "cli/report.h"
 #include "manager/manager.h"
 
-/* Where the recipes are, seen from the folder of this program: installed (bin beside share), or in the folder that it was built in. */
+/* Where the recipes are, relative to the folder of this program: installed (bin beside share), or in the build
+ * folder. */
 static const struct {
 	const char *script, *images;
 } places[] = {

@@ -1,10 +1,11 @@
-/* `husk setup`: the engine and the images, by the recipes that came with this program. */
+/* `husk setup`: installs the engine and builds the images from the recipes of this program. */
 #ifndef HUSK_CLI_SETUP_H
 #define HUSK_CLI_SETUP_H
 
 #include "cli/options.h"
 
-/* Becomes setup-docker.sh, so that it asks, shows its progress and ends as that does; returns an exit code if it cannot. */
+/* Replaces this process by setup-docker.sh, which asks, shows its progress and sets the exit code. Returns an exit
+ * code if that fails. */
 int setup_run(const struct options *options);
 
 #endif

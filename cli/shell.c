@@ -11,11 +11,11 @@
 #include "cli/report.h"
 #include "cli/tty.h"
 
-/* Keys that may wait here while the session takes none. */
+/* Keys that may wait here while the session accepts none. */
 #define KEYS_MAX (64u << 10)
-/* More than the other end may show before we have shown it. */
+/* More than the other end may send before we have shown it. */
 #define SHOWN_MAX (1u << 20)
-/* For what was shown last, and for what has to be written down. */
+/* Time to show the last output, and for the store to finish writing. */
 #define END_MS 2000
 #define HELP "\r\nhusk: ~. hangs up and leaves, ~~ is a tilde\r\n"
 
@@ -31,11 +31,11 @@ struct shell {
 	struct tty_escape escape;
 	struct tty_modes modes;
 	struct buf keys;
-	size_t typed; /* and not written at the other end yet */
-	size_t shown; /* and not written here yet */
+	size_t typed; /* sent, and not yet written at the other end */
+	size_t shown; /* received, and not yet written here */
 	bool ending, settling;
 	int code;
-	struct fail why; /* no kind if there is nothing to say */
+	struct fail why; /* no kind if there is no failure to report */
 	char *detail;
 };
 
@@ -64,7 +64,7 @@ static void on_deadline(void *ctx)
 	settle(ctx);
 }
 
-/* hung_up: programs at the other end could not tidy up the terminal themselves. */
+/* hung_up: programs at the other end could not restore the terminal themselves. */
 static void end(struct shell *s, int code, bool hung_up)
 {
 	AUTO(buf_release) struct buf undo = { 0 };
@@ -120,11 +120,11 @@ static void on_bytes(void *ctx, const void *data, size_t n)
 			 "cannot show the terminal: the session's server sends more than its limit");
 		end(s, EXIT_SYSTEM, /* hung_up= */ true);
 	} else if (!stream_queued(s->out)) {
-		on_drained(s); /* of what is written at once, the stream does not tell */
+		on_drained(s); /* the stream does not report data that it wrote immediately */
 	}
 }
 
-/* Nobody looks any more. */
+/* The output has no reader any more. */
 static void on_write_error(void *ctx, int error UNUSED)
 {
 	end(ctx, EXIT_SIGNALLED + SIGHUP, /* hung_up= */ false);
@@ -164,7 +164,7 @@ static void on_keys(void *ctx, const void *data, size_t n)
 		pass_on(s);
 }
 
-/* The user's terminal is gone. */
+/* The user's terminal was closed. */
 static void on_no_keys(void *ctx, int error UNUSED)
 {
 	end(ctx, EXIT_SIGNALLED + SIGHUP, /* hung_up= */ false);

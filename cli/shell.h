@@ -1,4 +1,4 @@
-/* husk shell: a terminal in a session, here. */
+/* husk shell: shows a terminal of a session in this one. */
 #ifndef HUSK_CLI_SHELL_H
 #define HUSK_CLI_SHELL_H
 

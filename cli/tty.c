@@ -41,7 +41,7 @@ void tty_leave(void)
 	entered = false;
 }
 
-/* The handler is gone by now: the signal then does what it does. */
+/* The handler has been removed, so the signal has its default effect. */
 static void on_crash(int signo)
 {
 	if (entered)
@@ -74,7 +74,7 @@ int tty_enter(void)
 
 /* --- what programs switch on --------------------------------------------------------------------------------------- */
 
-/* The alternate screen last: what is undone before is undone there. */
+/* The alternate screen comes last, because the modes before it are undone on that screen. */
 static const unsigned modes[] = { 1, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 2004, 47, 1047, 1049 };
 #define CURSOR 25
 _Static_assert(ARRAY_LEN(modes) <= ARRAY_LEN(((struct tty_modes *)NULL)->on), "each has a place");

@@ -1,45 +1,46 @@
-/* The user's terminal while another one is shown in it: raw, and as it was on every way out of the program. */
+/* The user's terminal while another terminal is shown in it: raw, and restored whenever the program ends. */
 #ifndef HUSK_CLI_TTY_H
 #define HUSK_CLI_TTY_H
 
 #include "base/buf.h"
 
-/* Standard input is one. */
+/* True if standard input is a terminal. */
 bool tty_is_there(void);
-/* A descriptor of its own for a standard one, where it is a terminal: what is set on it (O_NONBLOCK) is not seen by others. -1 and
- * errno. */
+/* Opens the terminal behind a standard descriptor again, so that flags such as O_NONBLOCK do not affect other
+ * programs. -1 and errno. */
 int tty_open_again(int fd);
-/* What TERM says, if that looks like the name of a kind of terminal; else NULL. */
+/* The value of TERM if it looks like the name of a terminal type; else NULL. */
 const char *tty_term(void);
-/* 24 and 80 where it does not say. */
+/* 24 and 80 if the terminal does not report a size. */
 void tty_size(int *ret_rows, int *ret_cols);
 
-/* From here on keys come as they are typed; also again, after the program was stopped. 0 or -errno. If the program crashes it is
- * left. */
+/* Delivers keys as they are typed. Call it again after the program was stopped. 0 or -errno. A crash of the
+ * program restores the terminal. */
 int tty_enter(void);
-/* As it was. Idempotent. */
+/* Restores the terminal. Idempotent. */
 void tty_leave(void);
 
-/* What programs have switched on in a terminal, to be undone if they cannot do it themselves: `{ 0 }` is a terminal as it was. */
+/* Modes that programs have switched on, to undo them if the programs cannot: `{ 0 }` is a terminal without such
+ * modes. */
 struct tty_modes {
 	bool on[16];
 	bool hidden; /* the cursor */
-	/* Where in a sequence the last bytes ended. */
+	/* Position within an escape sequence after the last bytes. */
 	unsigned state, number;
 	bool pending[16];
 	bool pending_cursor;
 };
 void tty_modes_see(struct tty_modes *m, const void *data, size_t n);
-/* Appends what undoes all of them. */
+/* Appends the sequences that undo all of these modes. */
 void tty_modes_undo(const struct tty_modes *m, struct buf *out);
 
-/* How to leave a terminal whose other end does not answer, as ssh has it: `~.` on a new line. */
+/* How to leave a terminal whose other end does not answer, as in ssh: `~.` on a new line. */
 struct tty_escape {
-	bool in_line; /* something stands before the next key */
-	bool tilde;   /* it was a tilde, which waits for the next */
+	bool in_line; /* the line already has a key */
+	bool tilde;   /* the last key was a tilde, which waits for the next */
 };
 enum tty_escape_event { ESCAPE_NONE, ESCAPE_LEAVE, ESCAPE_HELP };
-/* Appends what is to be passed on. Stops behind an event; *ret_used tells where. */
+/* Appends the keys to pass on. Stops after an event; *ret_used says where. */
 enum tty_escape_event tty_escape_feed(struct tty_escape *e, const uint8_t *keys, size_t n, struct buf *out,
 				      size_t *ret_used);
 

@@ -44,7 +44,7 @@ static const struct help_option common_options[] = {
 
 #define SESSION_TEXT "SESSION is the id of a session, the beginning of its id, or its name; husk ps lists sessions."
 
-/* Of a session that the verb creates. */
+/* Options of verbs that create a session. */
 #define FRESH_OPTIONS                                                                                                  \
 	{ "dependency", "NAME[==VERSION]", "Install this package first. Can be repeated.", 'd' },                      \
 		{ "env", "NAME=VALUE", "Set a variable in the session's environment. Can be repeated." },              \

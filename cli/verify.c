@@ -19,7 +19,7 @@ struct verifying {
 	struct fail fail;
 };
 
-/* One line, whatever somebody has put into the database. */
+/* On one line, whatever the database contains. */
 static json_t *text(const char *s)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -81,7 +81,7 @@ static const char *explain(enum log_fault fault)
 	return "";
 }
 
-/* What a finding is about, where it is not about a record. */
+/* The subject of a finding that is not about a record. */
 static const char *part_of_chain(enum log_fault fault)
 {
 	switch (fault) {

@@ -1,12 +1,12 @@
-/* Is what was typed so far a cell, or does it go on? Told from the text alone, line by line, for the languages whose shape is known;
- * it need not be right about wrong code, which the interpreter judges. */
+/* Decides whether the lines typed so far are a whole cell or continue. It looks at the text alone, line by line,
+ * for languages whose syntax it knows. It may be wrong about incorrect code, which the interpreter rejects. */
 #ifndef HUSK_CLI_REPL_BLOCK_H
 #define HUSK_CLI_REPL_BLOCK_H
 
 #include "base/defs.h"
 
 enum syntax {
-	SYNTAX_LINES, /* nothing is known: each line is a cell, as far as its text tells */
+	SYNTAX_LINES, /* unknown syntax: the text alone says that each line is a cell */
 	SYNTAX_PYTHON,
 	SYNTAX_JAVASCRIPT,
 	SYNTAX_R,
@@ -23,15 +23,15 @@ struct block {
 	size_t lines;
 	char open[BLOCK_DEPTH_MAX]; /* brackets, and what JavaScript's templates nest */
 	size_t depth;
-	char quote;	/* of the string that goes on; 0 = none */
+	char quote;	/* quote of a string that continues on the next line; 0 = none */
 	bool triple;	/* Python: it ends with three */
-	char raw[40];	/* R: what ends the raw string that goes on */
-	bool comment;	/* JavaScript: one that goes on */
+	char raw[40];	/* R: the end of a raw string that continues */
+	bool comment;	/* JavaScript: a comment that continues */
 	bool continued; /* the line ended with a backslash */
 	bool was_continued;
 	bool has_code; /* more than comments */
-	bool verbatim; /* IPython's %%: what follows is no Python */
-	bool broken;   /* brackets that do not match: no more waiting */
+	bool verbatim; /* IPython's %%: what follows is not Python */
+	bool broken;   /* brackets do not match: do not wait for more lines */
 	bool compound; /* Python: a statement with a body, which a blank line ends */
 	bool blank;    /* the last line */
 	size_t indent; /* of the last line that was not blank */
@@ -47,9 +47,10 @@ struct block {
 
 /* A line without its end. */
 void block_feed(struct block *b, const char *line, size_t n);
-/* At a prompt: whether more has to come. A body does not end before a blank line, unless it came as a whole. */
+/* At a prompt: true if the cell needs more lines. A body ends with a blank line, unless it was pasted as a whole. */
 bool block_is_open(const struct block *b, bool whole);
-/* In a pipe, where a blank line ends nothing: whether a next line could belong to what came so far, and whether this one does. */
+/* In a pipe, where a blank line ends nothing: whether a next line could belong to the cell, and whether this line
+ * does. */
 bool block_may_take(const struct block *b);
 bool block_takes(const struct block *b, const char *next, size_t n);
 /* At a prompt: how many spaces the next line is likely to begin with. */

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "cli/repl/matches.h"
 
-/* Whoever waits longer has typed on. */
+/* A person who waits longer has continued typing. */
 #define ANSWER_MS 3000
 #define TEXT_MAX (64u << 10)
 #define ROWS_MAX 20
@@ -18,7 +18,7 @@ struct complete {
 	struct attach *attach;
 	char *session;
 	struct attach_call *call;
-	char *line; /* as it was when it was asked */
+	char *line; /* at the time of the query */
 	size_t cursor;
 	size_t before;	 /* characters of the cell in lines above */
 	struct buf text; /* of a command */
@@ -32,7 +32,7 @@ static size_t terminal_width(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
-/* begin is where in the line the matches would stand. */
+/* begin is the position in the line that matches replace. */
 static void apply(struct complete *c, size_t begin, const struct strv *matches)
 {
 	size_t cursor = 0;

@@ -1,4 +1,4 @@
-/* The Tab key: asks the session how a line could go on, and types what is sure or lists what is not. */
+/* The Tab key: queries the session for completions, and types the only one or lists several. */
 #ifndef HUSK_CLI_REPL_COMPLETE_H
 #define HUSK_CLI_REPL_COMPLETE_H
 
@@ -11,10 +11,10 @@ struct complete *complete_new(struct loop *loop, struct prompt *prompt);
 /* Accepts NULL, returns NULL. */
 struct complete *complete_free(struct complete *c);
 
-/* before is what the cell has in lines above, each with its end. An earlier question is dropped. */
+/* before has the earlier lines of the cell, each with its line end. An earlier query is dropped. */
 void complete_query(struct complete *c, struct attach *attach, const char *session, const char *before,
 		    const char *line, size_t cursor);
-/* Nobody wants to know any more, or the connection is gone. */
+/* The answer is no longer needed, or the connection was lost. */
 void complete_drop(struct complete *c);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 
 #define REMEMBERED 1000
-/* What get_key() gives it to have it call do_change(): Ctrl-_, which does nothing when somebody types it. */
+/* The key that get_key() returns to make libedit call do_change(): Ctrl-_, which does nothing when it is typed. */
 #define CHANGE_KEY L'\037'
 
 /* ---- the library */
@@ -75,7 +75,7 @@ struct edit {
 	wchar_t *insertion; /* of a change */
 	size_t deletion;
 	bool changing, change_is_due;
-	bool ended; /* there is nobody any more */
+	bool ended; /* the input has ended */
 	enum edit_event event;
 };
 
@@ -106,7 +106,7 @@ static wchar_t *get_prompt(EditLine *line)
 	return edit_of(line)->prompt;
 }
 
-/* The cursor goes to where the next line of output may follow. */
+/* Moves the cursor to where the next line of output may follow. */
 static unsigned char on_enter(EditLine *line, int c UNUSED)
 {
 	const LineInfoW *info = lib.el_wline(line);
@@ -138,7 +138,7 @@ static unsigned char on_end(EditLine *line, int c UNUSED)
 	return CC_REFRESH;
 }
 
-/* Before anything else is on its line, it indents. */
+/* Indents if nothing else is before it on the line. */
 static unsigned char on_tab(EditLine *line, int c UNUSED)
 {
 	const LineInfoW *info = lib.el_wline(line);
@@ -184,14 +184,14 @@ static void bind_keys(EditLine *line)
 		for (size_t k = 0; k < ARRAY_LEN(bindings[i].keys) && bindings[i].keys[k]; k++)
 			lib.el_wset(line, EL_BIND, bindings[i].keys[k], bindings[i].name, NULL);
 	}
-	/* Its own search and its own ways to quote a key wait for the next one, and everything else would wait with them. */
+	/* libedit's search and its quoting of keys block until the next key, which would block the loop. */
 	lib.el_wset(line, EL_BIND, L"^R", L"ed-search-prev-history", NULL);
 	lib.el_wset(line, EL_BIND, L"^S", L"ed-search-next-history", NULL);
 	lib.el_wset(line, EL_BIND, L"-r", L"^V", NULL);
 	lib.el_wset(line, EL_BIND, L"-r", L"^Q", NULL);
 }
 
-/* Sessions speak UTF-8, whatever this machine is set to. */
+/* Sessions use UTF-8, whatever the locale of this machine is. */
 static void use_utf8(void)
 {
 	setlocale(LC_CTYPE, "");
@@ -238,7 +238,7 @@ struct edit *edit_free(struct edit *e)
 	return NULL;
 }
 
-/* At a prompt Ctrl-Z would leave the shell with a terminal of ours. */
+/* Ctrl-Z at a prompt would return to the shell with the terminal in our mode. */
 static void keep_in_foreground(void)
 {
 	struct termios t;
@@ -284,7 +284,7 @@ char *edit_text(struct edit *e, size_t *ret_cursor)
 	return buf_steal_str(&text);
 }
 
-/* By way of a key, so that it draws what has changed, and no more. */
+/* Uses a key, so that libedit draws only what has changed. */
 static void change(struct edit *e)
 {
 	int n = 0;

@@ -1,5 +1,5 @@
-/* One line being typed, and those that were typed before: libedit behind a narrow interface. It is loaded when the first one is made,
- * so that nobody else pays for it. */
+/* Edits one line, with a history of earlier lines: libedit behind a narrow interface. libedit is loaded with the
+ * first editor, so that other verbs do not load it. */
 #ifndef HUSK_CLI_REPL_EDIT_H
 #define HUSK_CLI_REPL_EDIT_H
 
@@ -7,22 +7,23 @@
 
 struct edit;
 
-/* The next character typed; -1 when there will be no more. */
+/* The next character typed; -1 at the end of the input. */
 typedef int32_t (*edit_get)(void *ctx);
 
-/* On standard input and output, which are a terminal. NULL if there is no libedit. */
+/* On standard input and output, which must be a terminal. NULL if libedit is missing. */
 struct edit *edit_new(edit_get get, void *ctx);
 /* Accepts NULL, returns NULL. */
 struct edit *edit_free(struct edit *e);
 
-/* Shows the prompt and an empty line; the terminal is libedit's until edit_end(). Escape sequences in the prompt stand between \1. */
+/* Shows the prompt and an empty line. libedit controls the terminal until edit_end(). \1 surrounds escape
+ * sequences in the prompt. */
 void edit_begin(struct edit *e, const char *prompt);
 void edit_end(struct edit *e);
 
 enum edit_event {
 	EDIT_GOES_ON,
 	EDIT_ENTER,
-	EDIT_END, /* Ctrl-D on an empty line, or there is nobody any more */
+	EDIT_END, /* Ctrl-D on an empty line, or the end of the input */
 	EDIT_TAB, /* after something */
 };
 /* Takes one key. */
@@ -31,9 +32,9 @@ enum edit_event edit_key(struct edit *e);
 char *edit_text(struct edit *e, size_t *ret_cursor);
 /* At the cursor; may have several lines. */
 void edit_insert(struct edit *e, const char *text);
-/* Removes so many characters before the cursor. */
+/* Removes this many characters before the cursor. */
 void edit_delete(struct edit *e, size_t characters);
-/* After something else was written, on a new line. */
+/* Shows the line again after other output, on a new line. */
 void edit_redraw(struct edit *e);
 
 /* For the arrow keys. */

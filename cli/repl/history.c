@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/dirs.h"
 
-/* Where the file is cut to what is kept. */
+/* Size at which the file is cut to the entries that are kept. */
 #define FILE_BYTES_MAX (2u * HISTORY_BYTES_MAX)
 
 char *history_path(const char *state_dir, const char *name)
@@ -49,7 +49,7 @@ static void unescape(struct buf *out, const char *line, size_t n)
 	}
 }
 
-/* Where the last entries begin that fit into both limits. */
+/* Where the last entries begin that are within both limits. */
 static size_t begin_of_kept(const char *text, size_t n)
 {
 	size_t entries = 0, begin = n;
@@ -79,7 +79,7 @@ static int read_all(int fd, struct buf *out)
 	return 0;
 }
 
-/* Only a file of our own, and not what a link leads to. */
+/* Opens only a regular file of this user, and follows no link. */
 static int open_file(const char *path, int flags)
 {
 	AUTO(closep) int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -132,7 +132,7 @@ int history_add(const char *path, const char *entry)
 	AUTO(closep) int fd = open_file(path, O_RDWR | O_CREAT | O_APPEND);
 	if (fd < 0)
 		return fd;
-	/* Several prompts may add at once. */
+	/* Several prompts may append at the same time. */
 	if (flock(fd, LOCK_EX) < 0 || write(fd, line.data, line.len) < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	return st.st_size > FILE_BYTES_MAX ? cut(fd) : 0;

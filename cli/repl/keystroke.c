@@ -11,7 +11,7 @@ static size_t character_length(const char *s, size_t n)
 	size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
 	for (size_t i = 1; i < MIN(length, n); i++)
 		if ((s[i] & 0xc0) != 0x80)
-			return 1; /* it is none */
+			return 1; /* not a sequence */
 	return n < length ? 0 : length;
 }
 
@@ -49,7 +49,7 @@ size_t keystroke_length(const char *s, size_t n)
 		return control_length(s, n);
 	case 'O':
 		return n < 3 ? 0 : 3;
-	case '_': /* somebody may type that too */
+	case '_': /* a person may type that too */
 		if (n > 2 && s[2] == 'G')
 			return reply_length(s, n);
 		return n > 2 ? 2 : 0;

@@ -54,7 +54,7 @@ size_t matches_file_begin(const char *line, size_t cursor)
 	return at;
 }
 
-/* compgen knows ~/ in quotes too, and leaves it as it is. */
+/* compgen expands ~/ in quotes too, and returns it unchanged. */
 char *matches_file_command(const char *begin, size_t n)
 {
 	AUTO(buf_release) struct buf out = { 0 };

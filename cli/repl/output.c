@@ -67,7 +67,7 @@ static void on_sixel(void *ctx, const char *sequences, size_t n)
 	flush(o);
 }
 
-/* Whether it is done with; if not, something else comes back to flush(). */
+/* True if it was written. Otherwise a later event calls flush() again. */
 static bool write_picture(struct output *o, const struct picture *p)
 {
 	AUTO(buf_release) struct buf sequences = { 0 };

@@ -12,22 +12,22 @@ struct output;
 struct output_spec {
 	struct loop *loop;
 	enum pictures pictures; /* PICTURES_UNKNOWN = ask, when there is one */
-	/* Finds out how the terminal shows pictures; output_know() tells. */
+	/* Finds out how the terminal shows pictures, and calls output_know(). */
 	void (*ask)(void *ctx);
 	void *ctx;
 };
 
 struct output *output_new(const struct output_spec *spec);
-/* What has not been written is dropped. Accepts NULL, returns NULL. */
+/* Drops output that was not written. Accepts NULL, returns NULL. */
 struct output *output_free(struct output *o);
 
 /* stream is 1 or 2. */
 void output_text(struct output *o, int stream, const void *text, size_t n);
-/* Takes its bytes. One that cannot be shown is saved, and its name written to standard error. */
+/* Takes the bytes. A picture that cannot be shown is saved, and its name is written to standard error. */
 void output_picture(struct output *o, struct picture *picture);
 void output_know(struct output *o, enum pictures pictures);
 
-/* Calls fn once, when all is written: at once if it is. A later call replaces an earlier one. */
+/* Calls fn once when all is written, or immediately if it already is. A later call replaces an earlier one. */
 void output_when_idle(struct output *o, void (*fn)(void *ctx), void *ctx);
 
 #endif

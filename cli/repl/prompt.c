@@ -12,7 +12,7 @@
 #include "cli/repl/edit.h"
 #include "cli/repl/keystroke.h"
 
-/* More than a cell may have: a line of which not all was read is refused as too long. */
+/* Larger than a cell may be, so that a line that was not read to its end is rejected as too long. */
 #define BYTES_MAX (9u << 20)
 #define ESCAPE 27
 #define BELL 7
@@ -26,12 +26,12 @@ struct prompt {
 	struct ready *ready;   /* of a terminal, */
 	struct stream *stream; /* or of anything else */
 	struct timer *soon, *patience;
-	void (*question)(void *ctx); /* the terminal is asked; this is told when it has said all */
-	struct buf bytes;	     /* read and not yet taken */
+	void (*question)(void *ctx); /* the terminal is being queried; called when it has answered */
+	struct buf bytes;	     /* read, and not yet taken */
 	bool terminal;
 	bool asking, editing, secret;
 	bool ended;
-	struct termios shown; /* before a secret or a question */
+	struct termios shown; /* before a secret or a prompt of the cell */
 };
 
 static void say(const char *text)
@@ -52,8 +52,8 @@ static void read_more(struct prompt *p)
 		p->ended = true;
 }
 
-/* For libedit, which wants one key and has it. A command that wants another one would hold up everything: it gets one that means
- * nothing. */
+/* libedit asks for one key, which is there. A command of libedit that asks for another one would block the loop,
+ * so it gets a key without meaning. */
 static int32_t get_character(void *ctx)
 {
 	struct prompt *p = ctx;
@@ -109,7 +109,7 @@ static void tell_end(struct prompt *p)
 
 /* --- editing ------------------------------------------------------------------------------------------------------- */
 
-/* Whether it was a paste; one that is not whole yet is not taken. */
+/* True if it was a paste. An incomplete paste is not taken. */
 static bool take_paste(struct prompt *p, bool *ret_whole)
 {
 	static const char begin[] = PASTE_BEGIN, end[] = PASTE_END;
@@ -211,7 +211,7 @@ static void take_line(struct prompt *p)
 	tell_line(p, line, strlen(line));
 }
 
-/* What is no answer stays for the next line. */
+/* Bytes that are not an answer stay for the next line. */
 static void take_replies(struct prompt *p)
 {
 	for (size_t at = 0; at < p->bytes.len;) {
@@ -299,7 +299,7 @@ void prompt_ask(struct prompt *p, enum prompt_kind kind, const char *text, const
 		if (*begun)
 			edit_insert(p->edit, begun);
 	} else if (p->terminal) {
-		/* First: who sees the prompt may type at once. */
+		/* First, because a person who sees the prompt may type immediately. */
 		if (kind == PROMPT_SECRET)
 			hide(p);
 		show_plain(text);
@@ -404,7 +404,7 @@ void prompt_answered(struct prompt *p)
 static void open_terminal(struct prompt *p, struct loop *loop)
 {
 	const char *type = getenv("TERM");
-	/* Whoever watches a descriptor makes it non-blocking, and a terminal is standard output too. */
+	/* Watching a descriptor makes it non-blocking, and a terminal shares that with standard output. */
 	int flags = fcntl(STDIN_FILENO, F_GETFL);
 	p->ready = ready_new(loop, STDIN_FILENO, on_ready, p);
 	fcntl(STDIN_FILENO, F_SETFL, flags);

@@ -1,4 +1,4 @@
-/* Standard input, a line at a time, when it is asked for: edited on a terminal, as it comes from a pipe. */
+/* Reads standard input line by line, on request: edited at a terminal, unchanged from a pipe. */
 #ifndef HUSK_CLI_REPL_PROMPT_H
 #define HUSK_CLI_REPL_PROMPT_H
 
@@ -7,14 +7,14 @@
 struct prompt;
 
 struct prompt_ops {
-	/* The answer to prompt_ask(), without the line's end; what was pasted may have several lines. The next one may be asked for from
-	 * inside. */
+	/* The answer to prompt_ask(), without its line end. Pasted text may have several lines. The next line may
+	 * be requested from inside. */
 	void (*on_line)(void *ctx, const char *line, size_t n);
-	/* In its place: there is no more, or Ctrl-D. */
+	/* Called instead at the end of the input, or after Ctrl-D. */
 	void (*on_end)(void *ctx);
-	/* Somebody wants to know how it could go on. */
+	/* Tab was pressed. */
 	void (*on_tab)(void *ctx, const char *line, size_t n, size_t cursor);
-	/* A sequence that may be the terminal's answer to a question; true if it was. */
+	/* A sequence that may be the terminal's answer to a query; true if it was. */
 	bool (*on_reply)(void *ctx, const char *sequence, size_t n);
 };
 
@@ -24,32 +24,32 @@ enum prompt_kind {
 	PROMPT_SECRET, /* is not shown */
 };
 
-/* A terminal is edited only if both ends are one. */
+/* Lines are edited only if standard input and output are both a terminal. */
 struct prompt *prompt_new(struct loop *loop, const struct prompt_ops *ops, void *ctx);
-/* Leaves the terminal as it was. Accepts NULL, returns NULL. */
+/* Restores the terminal. Accepts NULL, returns NULL. */
 struct prompt *prompt_free(struct prompt *p);
 bool prompt_is_terminal(const struct prompt *p);
 
-/* text is the prompt, escape sequences between \1; begun is what the line begins with. */
+/* text is the prompt, with \1 around escape sequences. begun is the initial text of the line. */
 void prompt_ask(struct prompt *p, enum prompt_kind kind, const char *text, const char *begun);
 bool prompt_is_asking(const struct prompt *p);
-/* Nobody is asked any more; what was typed is forgotten, and the cursor is on a new line. */
+/* Stops reading the line: the text is dropped, and the cursor is on a new line. */
 void prompt_give_up(struct prompt *p);
 /* The same for Ctrl-C, which is shown. */
 void prompt_clear(struct prompt *p);
 
-/* While a line is edited: replaces so many characters before the cursor. */
+/* While a line is edited: replaces this many characters before the cursor. */
 void prompt_change(struct prompt *p, size_t characters, const char *text);
-/* Text of whole lines below the line, which is shown again. */
+/* Prints whole lines of text below the line, and shows the line again. */
 void prompt_show(struct prompt *p, const char *text);
-/* The same line as on_tab() was told of, for those who answer late. */
+/* True if the line is still the one that on_tab() was called for, for late answers. */
 char *prompt_line(struct prompt *p, size_t *ret_cursor);
 
 /* For the arrow keys. */
 void prompt_remember(struct prompt *p, const char *text);
 
-/* Asks the terminal, while nobody else is asked; on_reply() gets what it says. on_done is called once, after ms at the latest, never from
- * inside; prompt_answered() makes that soon. */
+/* Queries the terminal while no line is read; on_reply() gets the answers. on_done is called once, after at most
+ * ms milliseconds and never from inside; prompt_answered() makes it come soon. */
 void prompt_question(struct prompt *p, const char *question, uint64_t ms, void (*on_done)(void *ctx));
 void prompt_answered(struct prompt *p);
 

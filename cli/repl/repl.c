@@ -1,5 +1,5 @@
-/* Lines become cells, cells run, one after the other; what a cell asks is asked here. Whatever ends it leads to leave(), which waits for a
- * fresh session to go. */
+/* Lines become cells, and cells run one after the other. Prompts of a cell are answered here. Every end leads to
+ * leave(), which waits until a fresh session is removed. */
 #include "cli/repl/repl.h"
 
 #include <signal.h>
@@ -21,12 +21,12 @@
 #include "cli/report.h"
 
 #define CELL_MAX (8u << 20)
-/* Nobody waits for less than the end. */
+/* Shorter waits than the whole run are not needed. */
 #define WAIT_SECONDS (24u * 60 * 60)
-/* For a session to go. */
+/* Time for a session to be removed. */
 #define END_MS 10000
 #define SETTLE_MS 2000
-/* For a terminal to say what it can. */
+/* Time for a terminal to answer queries. */
 #define TERMINAL_MS 500
 
 struct repl {
@@ -45,9 +45,9 @@ struct repl {
 	struct opening *opening;
 	struct opened *opened;
 	char *session;
-	bool own; /* the session is ours to end */
+	bool own; /* the session is fresh, so it ends with the prompt */
 	const struct runtime *runtime;
-	bool lost; /* its server has gone */
+	bool lost; /* its server has ended */
 
 	struct block block;
 	struct buf cell;
@@ -56,7 +56,7 @@ struct repl {
 	uint64_t asks; /* the run that waits for an answer; 0 = none */
 	char *question;
 	bool secret;
-	bool blind; /* in a pipe: nobody can tell where cells end */
+	bool blind; /* in a pipe: the ends of cells are unknown */
 	bool ended; /* no more lines */
 	bool leaving;
 	int code;
@@ -163,7 +163,7 @@ static void run_cell(struct repl *r)
 	start(r, &request);
 }
 
-/* What is typed stands for itself: "<" would begin a key's name. */
+/* Typed text is literal: "<" would otherwise begin the name of a key. */
 static void answer(struct repl *r, const char *text, size_t n)
 {
 	AUTO(buf_release) struct buf typed = { 0 };
@@ -193,7 +193,7 @@ static void ask(void *ctx)
 	struct repl *r = ctx;
 	if (r->leaving || !r->opened)
 		return;
-	if (r->waiting.n) { /* the line behind the cell is its answer */
+	if (r->waiting.n) { /* the line after the cell is its answer */
 		AUTO(freep) char *line = xstrdup(r->waiting.v[0]);
 		strv_release(&r->waiting);
 		answer(r, line, strlen(line));
@@ -206,7 +206,7 @@ static void ask(void *ctx)
 	}
 }
 
-/* It comes from the sandbox, and libedit would pass on what stands between two \1. */
+/* The text comes from the session, and libedit would pass on anything between two \1. */
 static void take_question(struct repl *r, const struct run_result *result)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -336,7 +336,7 @@ static void finish_cell(struct repl *r)
 
 static void take_typed(struct repl *r, const char *line, size_t n)
 {
-	bool whole = !r->block.lines && memchr(line, '\n', n); /* pasted, or one of before */
+	bool whole = !r->block.lines && memchr(line, '\n', n); /* pasted, or from the history */
 	add_line(r, line, n);
 	if (block_is_open(&r->block, whole) && !is_command(buf_str(&r->cell), r->cell.len))
 		ask_for_line(r);
@@ -344,7 +344,7 @@ static void take_typed(struct repl *r, const char *line, size_t n)
 		finish_cell(r);
 }
 
-/* A pipe says no more than its lines: those of a body may be followed by others. */
+/* In a pipe, the lines of a body may be followed by others. */
 static void take_piped(struct repl *r, const char *line, size_t n)
 {
 	if (r->block.lines && !block_takes(&r->block, line, n)) {
@@ -359,8 +359,8 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 		finish_cell(r);
 }
 
-/* A language whose shape is not known: its interpreter is asked. If it cannot tell either, a line is a cell, and so is all of a pipe. A
- * blank line ends what it thinks is not whole. */
+/* A language with unknown syntax: its interpreter is queried. If it cannot tell either, each line is a cell, and a
+ * whole pipe is one. A blank line ends a cell that the interpreter considers incomplete. */
 static void on_told(void *ctx, const struct query_answer *answer, const struct fail *f)
 {
 	struct repl *r = ctx;
@@ -439,7 +439,7 @@ static void on_end(void *ctx)
 		leave(r, terminal ? EXIT_DONE : r->code);
 }
 
-/* Without a session, on_open() will come here again. */
+/* Without a session yet: on_open() calls this again. */
 static void go_on(void *ctx)
 {
 	struct repl *r = ctx;
@@ -482,7 +482,7 @@ static void on_interrupt(struct repl *r)
 	ask_for_line(r);
 }
 
-/* A second one does not wait for the session to go. */
+/* A second signal does not wait for the session to be removed. */
 static void on_signal(void *ctx, int signo)
 {
 	struct repl *r = ctx;
@@ -548,7 +548,7 @@ static void open_session(struct repl *r, const char *id);
 static void on_lost(void *ctx, const struct fail *f)
 {
 	struct repl *r = ctx;
-	/* Lines of a pipe are a program: what comes behind a cell that may not have run does not run either. */
+	/* The lines of a pipe are a program: if a cell may not have run, the cells after it do not run either. */
 	if (r->leaving || r->lost || !prompt_is_terminal(r->prompt)) {
 		r->opened = opened_free(r->opened);
 		loop_stop(r->loop, r->leaving ? r->code : report_fail(f));

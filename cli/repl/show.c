@@ -70,7 +70,7 @@ void show_line_start(struct show *s)
 		put(s, 1, NULL, "\n", 1);
 }
 
-/* Values come from a sandbox: a terminal gets no sequence of theirs. */
+/* Values come from a session, so their escape sequences do not reach the terminal. */
 static void put_lines(struct show *s, int stream, const char *colour, const char *text, size_t n)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -136,7 +136,7 @@ static void show_bundle(struct show *s, const struct mime_bundle *b)
 
 /* --- ends ---------------------------------------------------------------------------------------------------------- */
 
-/* Of the text, what the line of its message takes: what somebody looks for first. */
+/* The line with the message is coloured, since readers look for it first. */
 static void find_message(const char *text, size_t n, const char *message, size_t *ret_begin, size_t *ret_end)
 {
 	const char *at = outcome_find_message(text, message);
@@ -167,7 +167,7 @@ static void show_error(struct show *s, const struct run_result *r)
 void show_display(struct show *s, const struct shown_display *display)
 {
 	AUTO(picture_release) struct picture picture = { 0 };
-	/* A line that was written stays, and a picture that changes would be a new one each time. */
+	/* A printed line cannot be changed, and each change of a picture would print a new one. */
 	if (display->clear || (display->update && picture_take(display->bundle, &picture)))
 		return;
 	show_bundle(s, display->bundle);

@@ -1,5 +1,5 @@
-/* libsixel, loaded here and nowhere else. What it is given may be made to break it: from then on the process can read, write, have some
- * memory, and end. */
+/* libsixel is loaded only here. A hostile picture may exploit it, so from then on the process can only read,
+ * write, allocate a little memory and exit. */
 #include <sixel.h>
 
 #include "base/confine.h"

@@ -15,7 +15,7 @@ struct sixel {
 	void *ctx;
 };
 
-/* The worker may have been taken over by what it was given: nothing but one picture goes to the terminal. */
+/* A hostile picture may control the worker, so only one well-formed picture reaches the terminal. */
 static bool is_one_picture(const char *s, size_t n)
 {
 	if (n < 4 || memcmp(s, "\033P", 2) != 0 || memcmp(s + n - 2, "\033\\", 2) != 0)

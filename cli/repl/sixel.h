@@ -1,5 +1,5 @@
-/* Pictures for terminals that know sixel. They come from a sandbox, and a decoder is much code: a process of its own does it, which can
- * do nothing else. */
+/* Pictures for terminals that support sixel. Pictures come from a session and decoders are large, so a separate
+ * process without other rights decodes them. */
 #ifndef HUSK_CLI_REPL_SIXEL_H
 #define HUSK_CLI_REPL_SIXEL_H
 
@@ -10,8 +10,9 @@
 
 struct sixel;
 
-/* Calls on_done once, never from inside, unless sixel_free() comes first: with the sequences, or with NULL if there is no libsixel or it
- * cannot make anything of the picture within some seconds. NULL if it cannot be started. */
+/* Calls on_done once, never from inside, unless sixel_free() comes first: with the sequences, or with NULL if
+ * libsixel is missing or cannot decode the picture within some seconds. Returns NULL if the process cannot be
+ * started. */
 struct sixel *sixel_start(struct loop *loop, const void *picture, size_t n,
 			  void (*on_done)(void *ctx, const char *sequences, size_t n), void *ctx);
 /* Accepts NULL, returns NULL. Also from inside on_done. */
