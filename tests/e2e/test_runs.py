@@ -35,7 +35,7 @@ def until_new(session, run, words):
 
 def is_running(result, run):
     assert (result.is_error, result.ending, result.success, result.run) == (False, "running", False, run), result.text
-    assert f"run {run} goes on" in result.text and f"{{run: {run}, wait: 60}}" in result.text
+    assert f"run {run} continues" in result.text and f"{{run: {run}, wait: 60}}" in result.text
     return result
 
 
