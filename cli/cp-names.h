@@ -23,7 +23,7 @@ int cp_names_take(const char *const *words, struct cp_names *ret, struct fail *f
 bool cp_is_content(const char *path);
 /* The last part of a path; unusable if it is "", "." or "..". The caller owns it. */
 char *cp_base(const char *path);
-/* The path in the session of a source called `base` that is copied to `path`. content: the source stands for the
+/* The path in the session of a source called `base` that is copied to `path`. content: the source means the
  * content of its folder. many: there are several sources. The caller owns the result. */
 char *cp_place(const char *path, const char *base, bool content, bool many);
 

@@ -113,7 +113,7 @@ static const char *inside(const char *word)
 	return cp_split(word, &session);
 }
 
-/* Where the copy goes on this machine. Content ("out/.") goes into the destination itself; anything else goes
+/* The path of the copy on this machine. Content ("out/.") goes into the destination itself; anything else goes
  * below the destination if that is a folder. */
 static char *place_here(const struct cp *c, const char *name)
 {

@@ -12,7 +12,7 @@
 
 #define PAGE 500
 
-/* What was found of one kind. `done` counts from the first: how many deletions have ended. */
+/* Old things of one kind. `done` counts from the first: how many deletions have ended. */
 struct found {
 	struct strv names; /* ids of exports, names of images */
 	uint64_t bytes;

@@ -17,7 +17,7 @@ enum syntax syntax_of(const char *extension);
 #define BLOCK_DEPTH_MAX 512
 #define BLOCK_WORD_MAX 15
 
-/* `{ .syntax = … }` is a valid empty one. What it holds is for block*.c only. */
+/* `{ .syntax = … }` is a valid empty one. Its fields are for block*.c only. */
 struct block {
 	enum syntax syntax;
 	size_t lines;
