@@ -22,7 +22,7 @@
 struct prompt {
 	const struct prompt_ops *ops;
 	void *ctx;
-	struct edit *edit;     /* NULL = lines as they come */
+	struct edit *edit;     /* NULL = lines are read without an editor */
 	struct ready *ready;   /* of a terminal, */
 	struct stream *stream; /* or of anything else */
 	struct timer *soon, *patience;
@@ -328,7 +328,7 @@ void prompt_give_up(struct prompt *p)
 void prompt_clear(struct prompt *p)
 {
 	if (p->editing)
-		say("^C"); /* elsewhere the terminal has shown it */
+		say("^C"); /* while editing, the terminal does not echo it */
 	prompt_give_up(p);
 }
 

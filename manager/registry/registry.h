@@ -53,7 +53,7 @@ struct member {
 	void (*on_warm)(struct member *m); /* a warm container is up or gone */
 	bool adopted;			   /* another server started it */
 	char *name;			   /* given by its conversation; NULL = none */
-	char *versions;			   /* of its packages: JSON; NULL = none or unknown */
+	char *versions;			   /* versions of its packages, as JSON; NULL = none or unknown */
 	struct store_job *renewal;
 	struct store_job *explanation; /* reads the cause of its death */
 };
