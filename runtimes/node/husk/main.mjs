@@ -246,7 +246,8 @@ class Kernel {
     this.#interrupts.arm();
     this.#realms.prepareFor(code);
     const source = this.#sources.prepare(cell.number, code);
-    // Terminated code ends with all its callers, except the inspector.
+    // Terminating a cell also ends its callers, unless the inspector evaluates the cell. So a plain cell runs in its
+    // own tick.
     if (source.isPlain) thisTurn(() => cell.end || this.#guard(() => this.#evaluate(cell, source)));
     else this.#evaluate(cell, source);
   }

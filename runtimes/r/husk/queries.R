@@ -60,7 +60,7 @@ complete_code <- function(code, cursor) {
 # list(token, matches): the text before the end of the line, and its possible replacements.
 complete_line <- function(line) {
   utils <- asNamespace("utils")
-  utils::rc.settings(ipck = TRUE) # library(...) has the names of packages
+  utils::rc.settings(ipck = TRUE) # complete names of packages in library()
   utils$.assignLinebuffer(line)
   utils$.assignEnd(nchar(line))
   token <- utils$.guessTokenFromLine(update = FALSE)$token
