@@ -77,7 +77,7 @@ class PrivateEngine:
         return found
 
     def signal(self, signo, *names):
-        """Sends it to all of these names at once, and tells how many there were."""
+        """Sends the signal to all processes with these names, and returns how many there were."""
         pids = self.processes(*names)
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):

@@ -372,7 +372,7 @@ def test_a_session_that_dies_during_a_copy_is_reported(start):
     call = server.start_call("export_files", {"session_id": session.id, "files": [{"source": "big"}, {"source": "p"}]})
     harness.docker("kill", session.container)
     result = call.tool()
-    if not result.is_error:  # the first may have been quick enough
+    if not result.is_error:  # the first file may have been copied before the kill
         assert not result.files[1]["success"] and result.files[1]["error"], result.text
     harness.wait_until(lambda: os.listdir(storage(server) / "exports" / "incoming") == [], what="an empty folder")
 

@@ -248,7 +248,9 @@ def test_a_second_interrupt_does_not_undo_the_first(kernel):
 
 
 def test_a_cell_that_ended_in_a_message_can_be_followed_by_an_interrupt(fresh_kernel):
-    """Code that must not be interrupted has ended by the time it is terminated in another way."""
+    """The cell calls process.exit() inside hold(), whose code is protected from interrupts. The next cell must not be
+    protected.
+    """
     code = "const { writeSync } = fs; fs.writeSync = () => { fs.writeSync = writeSync; process.exit(1) }; display('x')"
     assert fresh_kernel.run(code).error["type"] == "ProcessExit"
     assert fresh_kernel.run_interrupted("console.log('go'); while (true);").error["type"] == "Interrupted"

@@ -103,7 +103,7 @@ def test_several_displays_in_order(kernel):
 
 
 def test_prints_and_displays_keep_their_order(kernel):
-    """Holds for a slow reader too, although two pipes and a link have no common order."""
+    """The order is kept for a slow reader too, although stdout, stderr and the link are independent channels."""
     got = kernel.run("""
         import sys
         for i in range(50):

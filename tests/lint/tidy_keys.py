@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""tidy_keys.py BUILD FILE…: for each file a line `KEY FILE`, where KEY changes with everything that clang-tidy's word on it depends on: its
-program, its configuration, how the file is compiled, and the text of it and of all that it includes. `-` is the key of a file whose
-includes are not known, for it was not built since it or one of them was changed."""
+"""tidy_keys.py BUILD FILE…: prints a line `KEY FILE` for each file. KEY is a hash of everything that clang-tidy's
+findings depend on: its version, its configuration, the compiler's command, and the text of the file and of all
+files that it includes. KEY is `-` if the includes are unknown, because the file or one of them has changed since
+the last build.
+"""
 
 import hashlib
 import json
