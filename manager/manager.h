@@ -421,7 +421,7 @@ struct collected {
 	size_t exports;	 /* deleted exports, older than EXPORTS_MAX_AGE_DAYS */
 };
 struct collect_request {
-	/* What was done, also if something failed. Valid during the callback. */
+	/* Reports what was done, also if something failed. Valid during the callback. */
 	void (*on_done)(void *ctx, const struct collected *collected, const struct fail *f);
 	void *ctx;
 };

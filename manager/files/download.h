@@ -17,7 +17,7 @@ struct download_spec {
 	const char *path;	   /* absolute and normal */
 	void (*on_progress)(void *ctx, uint64_t bytes);
 	/* Called exactly once unless cancelled, never from inside download_start(). The download is gone
-	 * afterwards. result NULL = it failed. What was kept is synced. */
+	 * afterwards. result NULL = it failed. A kept file is synced. */
 	void (*on_done)(void *ctx, const struct sink_result *result, const struct strv *notices, const struct fail *f);
 	void *ctx;
 };

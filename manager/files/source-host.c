@@ -40,7 +40,7 @@ struct host_source {
 	struct source_reader reader;
 };
 
-/* What the walk has found. The caller owns fd, which is -1 for links. */
+/* An entry that the walk has found. The caller owns fd, which is -1 for links. */
 struct found {
 	struct entry entry;
 	struct stat st;

@@ -23,7 +23,7 @@ struct gc {
 	size_t at;		    /* in ended */
 	struct strv warm;	    /* of dead servers: id, owner, container and mark ("" = none) of each */
 	size_t warm_at;
-	uint64_t export_ms; /* page mark of the exports that are left to delete: older ones */
+	uint64_t export_ms; /* page mark: exports older than this are still to be deleted */
 	char *export_id;
 	struct gc_report report;
 	struct fail failure; /* the first failure */
@@ -172,7 +172,7 @@ static void on_export_deleted(void *ctx, const struct fail *f)
 	delete_exports(g);
 }
 
-/* One at a time: each is a transaction of its own. One that cannot be deleted does not keep the rest. */
+/* One at a time, each in its own transaction. An export that cannot be deleted does not stop the others. */
 static void on_old_export(void *ctx, const struct export_list *list, const struct fail *f)
 {
 	struct gc *g = ctx;

@@ -1,4 +1,4 @@
-/* The manager as its faces see it: a registry with everything that keeps it going. */
+/* The manager that faces use: a registry, and the parts that maintain it. */
 #include "manager/manager.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 #include "manager/registry/task.h"
 #include "manager/registry/warm.h"
 
-/* What settings name as indexes is let through. */
+/* The fence lets sessions reach the package indexes of the settings. */
 static struct fence *make_fence(struct registry *r)
 {
 	size_t n;
@@ -71,7 +71,7 @@ struct manager *manager_free(struct manager *m)
 	if (!m)
 		return NULL;
 	struct registry *r = &m->registry;
-	/* Builds are told to stop before the engine is asked to forget; first those leave that wait for them. */
+	/* Waiting callers leave first, then builds are stopped, and then the engine drops its tasks. */
 	list_for_each(op, &r->ops, struct op, node)
 		op_end(op);
 	r->deps = deps_free(r->deps);
@@ -152,7 +152,7 @@ static void on_warm_prepared(void *ctx, const char *id UNUSED)
 	warm_wake(c->registry->warm);
 }
 
-/* Others must be able to tell that this server lives before it owns anything. */
+/* Other servers must be able to see that this one is alive before it owns a session. */
 static void prepare_warm(struct conversation *c)
 {
 	c->warm.make = true;

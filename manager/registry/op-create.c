@@ -29,23 +29,23 @@
 struct create_op {
 	struct op op;
 	struct create_request request;
-	struct dependency *wanted; /* what is asked for, while it waits for its conversation */
+	struct dependency *wanted; /* the request, copied while its conversation is prepared */
 	struct conversation_wait wait;
 	struct fence_wait fence;
 	struct proof *proof;
 	struct limits limits;
-	struct engine_query *query; /* what the engine's machine has */
-	char *wanted_image;	    /* by its name; NULL = the runtime's own */
+	struct engine_query *query; /* resources of the engine's machine */
+	char *wanted_image;	    /* name of the image; NULL = the runtime's own */
 	struct fitting_wait *fitting;
-	struct deps_wait *deps; /* its image is not there yet */
-	char *image, *versions; /* NULL = the runtime's own; what is in it */
-	struct strv env;	/* gone once they are sent */
+	struct deps_wait *deps; /* waits for its image */
+	char *image, *versions; /* NULL = the runtime's own; its packages */
+	struct strv env;	/* freed once they are sent */
 	char *env_names, *cwd, *name;
 	struct store_job *job; /* the claim, then the record that it runs */
 	bool claimed;
-	bool cold, was_warm;  /* it takes, or took, no warm container; one */
-	bool swept, sweeping; /* refused once; waits for a round of gc */
-	int names;	      /* that turned out to belong to another session's user */
+	bool cold, was_warm;  /* must not take a warm container; has taken one */
+	bool swept, sweeping; /* rejected once; waits for a round of gc */
+	int names;	      /* names tried that belong to another session's user */
 };
 
 /* Two sessions that share a user only share some limits of the host's kernel. */
@@ -77,14 +77,14 @@ static struct member_spec spec_of(const struct create_op *o)
 
 /* --- check ------------------------------------------------------------------------------------------------------- */
 
-/* The operator's switch is a ceiling: a call can only narrow it. */
+/* The operator's switch is an upper limit: a request can only restrict it further. */
 static int check_network(const struct config *config, const struct create_request *req, struct fail *f)
 {
 	if (!req->network || config->network_enabled)
 		return 0;
 	cause_set(f, FAIL_INVALID, CAUSE_NETWORK_OFF,
 		  "the network is switched off for all sessions (CONTAINER_NETWORK_ENABLED=false)");
-	return fail_hint(f, "Only the person who runs Husk can switch it on, in its settings. Go on without it.");
+	return fail_hint(f, "Only the person who runs Husk can switch it on, in its settings. Continue without it.");
 }
 
 static int check_name(const char *name, struct fail *f)
@@ -174,7 +174,7 @@ static void on_machine(void *ctx, const struct engine_answer *answer, const stru
 		take_image(o);
 }
 
-/* The machine is asked only for what depends on it: it takes the engine a moment. */
+/* The machine is queried only if a limit depends on it, since that takes the engine a moment. */
 static void check_machine(struct create_op *o)
 {
 	struct registry *r = o->op.registry;
@@ -186,7 +186,7 @@ static void check_machine(struct create_op *o)
 	}
 	o->query = r->engine->ops->query(r->engine, &query, &f);
 	if (!o->query)
-		take_image(o); /* an engine that cannot be asked fails the create, with the reason */
+		take_image(o); /* if the engine cannot be queried, the create fails with that reason */
 }
 
 /* --- image ------------------------------------------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 				       .limits = kept_limits_read(row->limits, o->op.registry->config),
 			       };
 	}
-	/* It never held a slot, and nothing was started. */
+	/* The member never held a slot, and no container was started. */
 	struct member *m = take_ptr(o->op.member);
 	if (*m->warm)
 		warm_give_back(m);
@@ -285,7 +285,7 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 	op_end(&o->op);
 }
 
-/* Somebody needed its slot, or it died just now. */
+/* The slot of the warm container was given to another session, or it died just now. */
 static void go_cold(struct create_op *o)
 {
 	struct member *m = take_ptr(o->op.member);
@@ -314,7 +314,7 @@ static void on_claimed(void *ctx, const struct session_list *list, const struct 
 		member_free(take_ptr(o->op.member));
 		take_slot(o);
 	} else if (f->kind == FAIL_LIMIT && !o->swept) {
-		/* Slots may be held by sessions that died with their server: look once, then ask again. */
+		/* Slots may be held by sessions that died with their server: run gc once, then try again. */
 		o->swept = o->sweeping = true;
 		keeper_collect(o->op.registry->keeper);
 	} else {
@@ -355,12 +355,12 @@ static void start(struct create_op *o)
 {
 	struct member *m = o->op.member;
 	o->claimed = true;
-	/* From here on ops_ready() and ops_dead() concern it. */
+	/* From here on ops_ready() and ops_dead() apply to this operation. */
 	o->op.wanted = xstrdup(session_id(m->session));
 	o->was_warm = *m->warm;
 	log_created(m, o->env_names);
 	if (o->was_warm) {
-		/* It may turn out to be dead, and the next one needs the variables too. */
+		/* The warm container may turn out to be dead, and the next one needs the variables too. */
 		member_claim(m, o->op.conversation->id, &o->env, o->cwd);
 		return;
 	}
@@ -377,7 +377,7 @@ static bool dead(struct op *op, const struct fail *f)
 	return true;
 }
 
-/* By the id that an error had listed, before its create was answered. */
+/* Stopped by an id from the list in an error, before its create was answered. */
 static void stopped(struct op *op, const struct fail *f UNUSED)
 {
 	AUTO(fail_release) struct fail why = { 0 };
@@ -398,7 +398,7 @@ static void on_fence(void *ctx, const struct fail *f)
 		prove(o);
 }
 
-/* Nothing has run in it yet, and nothing will before there is a fence around it. */
+/* No code has run in the session yet, and none will before the firewall rules are set. */
 static int ready(struct op *op, struct fail *f UNUSED)
 {
 	struct create_op *o = create_op_of(op);
@@ -432,7 +432,7 @@ static void prove(struct create_op *o)
 
 /* --- record ------------------------------------------------------------------------------------------------------ */
 
-/* Without the store, too, the session is there and can be used. */
+/* The session can be used even if the store failed. */
 static void on_recorded(void *ctx, const struct fail *f)
 {
 	struct create_op *o = ctx;
@@ -452,7 +452,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 	op_end(&o->op);
 }
 
-/* Recorded before it is told: a server killed right after leaves a session that the next one finds. */
+/* Recorded before the answer, so that the next server finds the session if this one is killed right after it. */
 static void record(struct create_op *o)
 {
 	o->job = claim_running(o->op.member, on_recorded, o);
@@ -464,7 +464,7 @@ static void answer_fail(struct op *op, const struct fail *f)
 {
 	struct create_op *o = create_op_of(op);
 	struct create_result none = { 0 };
-	/* Nobody ever learnt its id: it goes away once its remains are removed. */
+	/* Its id was never delivered, so the member is forgotten once its container is removed. */
 	if (op->member)
 		session_stop(op->member->session);
 	o->request.on_done(o->request.ctx, &none, f);
@@ -484,7 +484,7 @@ static void cancel(struct op *op)
 		session_stop(m->session);
 		return;
 	}
-	/* The claim may be on its way; this comes after it. */
+	/* The claim may be under way; this job runs after it. */
 	if (*m->warm) {
 		claim_drop(op->registry, session_id(m->session));
 		claim_drop(op->registry, m->warm);

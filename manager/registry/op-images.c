@@ -1,12 +1,12 @@
-/* The images that older builds of Husk left on the engine: listing them, and removing one. */
+/* Lists the images of older builds of Husk on the engine, and removes one. */
 #include "base/alloc.h"
 #include "manager/model/image.h"
 #include "manager/registry/registry.h"
 
 #define TAG_DIGITS 12
 
-/* As tools/ names the image of a runtime: husk-NAME and a hash of its content. Images of dependencies have longer tags; the cache of
- * dependencies looks after those. */
+/* Names that tools/ gives to the image of a runtime: husk-NAME and a hash of its content. Images of dependencies
+ * have longer tags and are managed by the cache of dependencies. */
 static bool is_runtime_image(const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -129,7 +129,7 @@ struct op *manager_remove_image(struct manager *m, const struct remove_image_req
 	static const struct op_type type = { .fail = remove_image_fail, .free = remove_image_op_free };
 	struct registry *r = &m->registry;
 	if (!is_runtime_image(req->name) || is_needed(r->config, req->name)) {
-		fail_set(f, FAIL_INVALID, "'%.100s' is not an image that an older Husk left", req->name);
+		fail_set(f, FAIL_INVALID, "'%.100s' is not an image of an older Husk", req->name);
 		return NULL;
 	}
 	struct remove_image_op *o = new0(struct remove_image_op);
