@@ -25,7 +25,7 @@ static const struct help_pair doctor_checks[] = {
 	{ "image NAME", "On the engine, for each runtime of this build." },
 	{ "network", "As Husk creates it, without traffic between sessions." },
 	{ "fence", "The firewall rules around sessions with the network on." },
-	{ "leftovers", "Containers of Husk that no server looks after." },
+	{ "leftovers", "Containers of Husk without a server." },
 	{ "settings file", "Other users can neither read nor change it." },
 	{ "settings", "Valid; those that were changed, without secrets; names without effect." },
 	{ "warm pool", "What WARM_POOL keeps ready leaves room for sessions." },
