@@ -269,7 +269,7 @@ static void on_end(void *ctx, const char *error)
 	if (error) {
 		fail(q, 502,
 		     xasprintf("the package index %s could not be read%s: %s", q->upstream->origin,
-			       q->hops ? " at its redirect target" : "", error));
+			       q->hops ? " at the address that it redirects to" : "", error));
 		return;
 	}
 	q->ended = true;
