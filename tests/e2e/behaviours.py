@@ -206,7 +206,7 @@ def asking(box, code, prompt, value):
 def exit_call(box, code, words):
     """The language's own call to exit ends the cell, not the session."""
     ended = box.code(code)
-    assert ended.ending == "error" and words in ended.text and (box.stock or "session goes on" in ended.text), ended.text
+    assert ended.ending == "error" and words in ended.text and (box.stock or "session keeps its variables" in ended.text), ended.text
     box.kept()
 
 

@@ -448,7 +448,7 @@ def test_exit_is_reported_and_harmless(kernel, code, status):
     kernel.run("kept = 1")
     outcome = kernel.run(code)
     assert outcome.error["exit_code"] == status
-    assert outcome.error["type"] == "SystemExit" and "session goes on" in outcome.error["message"]
+    assert outcome.error["type"] == "SystemExit" and "session keeps its variables" in outcome.error["message"]
     assert outcome.stdout == outcome.stderr == ""
     assert kernel.run("kept").text == "1"
 

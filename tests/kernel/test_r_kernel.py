@@ -432,7 +432,7 @@ def test_view_and_help_print(r):
 def test_q_does_not_end_the_session(r, code):
     r.run("kept <- 7")
     error = r.run(code).error
-    assert error["type"] == "quit" and "session goes on" in error["message"]
+    assert error["type"] == "quit" and "session keeps its variables" in error["message"]
     assert r.run("kept").text == "[1] 7"
 
 

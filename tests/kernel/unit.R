@@ -107,7 +107,7 @@ same("calls of packages between the user's", folded(c(FALSE, TRUE, TRUE, TRUE, T
 same("a few are shown", folded(c(FALSE, TRUE, TRUE, TRUE, FALSE)), 1:5)
 expect("what signals is left out", raising(list(quote(a()), quote(b()), quote(rlang::abort("x")), quote((function() 1)()),
                                                 quote(signalCondition(cnd))), 1L, 5L), 2L)
-expect("quitting", grepl("status 3: the cell ended here; the session goes on", report_quit(3)$message), TRUE)
+expect("quitting", grepl("status 3: the cell ended here; the session keeps its variables", report_quit(3)$message), TRUE)
 
 # Programs ------------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ const LATE_DISPLAYS_MAX = 20;
 const DISPLAY_ID_MAX = 256;
 const LATE = "HUSK_LATE_";
 const PARSER_AFTER_MS = 50;
-const GOES_ON = "the cell ended here; the session goes on and keeps its variables";
+const STAYS = "the cell ended here; the session keeps its variables";
 
 const INTERRUPTED = ["Interrupted", "Execution was interrupted"];
 
@@ -364,7 +364,7 @@ class Kernel {
     const cell = this.#cell;
     const stack = stackHere();
     if (cell) {
-      if (!cell.end) Object.assign(cell, { end: ["ProcessExit", `${what} was called (${GOES_ON})`], stack });
+      if (!cell.end) Object.assign(cell, { end: ["ProcessExit", `${what} was called (${STAYS})`], stack });
       nextTurn(() => cell === this.#cell && this.#isStopped(cell));
     } else {
       this.#streams.complain(

@@ -180,7 +180,7 @@ def plain_traceback(error, full=False):
     try:
         text = _format(error, full)
     except (RecursionError, MemoryError):  # the error report must not be the next error
-        text = f"{type(error).__name__}: {_message(error)}\n[the traceback could not be made]"
+        text = f"{type(error).__name__}: {_message(error)}\n[the traceback failed]"
     return shorten(text, TRACEBACK_MAX)
 
 
@@ -194,7 +194,7 @@ def _message(error):
 def _explain_exit(error):
     code = error.code
     said = f"exit status {int(code or 0)}" if code is None or isinstance(code, int) else _message(error)
-    return f"{said} (the cell ended here; the session goes on and keeps its variables)"
+    return f"{said} (the cell ended here; the session keeps its variables)"
 
 
 def report(error):

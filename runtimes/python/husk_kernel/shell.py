@@ -49,7 +49,7 @@ _PRINTED_BY_REPR = {int, str, bytes}
 _STATEMENTS = "|".join(set(keyword.kwlist) - {"None", "True", "False", "not"})
 _EXPRESSION = re.compile(rf"(?!(?:{_STATEMENTS})\b)(?:[^\n=:;\\\d]|\d+(?!\w))+\n\Z")
 _NO_RESULT = ExecutionResult(None)
-_NO_KEYBOARD = "%{} needs somebody at a keyboard, and stdin is closed in this sandbox."
+_NO_KEYBOARD = "%{} needs somebody at a keyboard, and stdin is closed in this session."
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -609,7 +609,7 @@ def _debug(line="", cell=None):
     if line or cell or errors.last() is None:
         raise UsageError(_NO_KEYBOARD.format("debug"))
     _tb()
-    print("Nobody can type here: the frames and their variables hang on sys.last_exc.__traceback__.")
+    print("Nobody can type here: the frames and their variables are in sys.last_exc.__traceback__.")
 
 
 def _refuse(name):

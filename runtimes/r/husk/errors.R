@@ -157,7 +157,7 @@ call_lines <- function(calls, title) {
 }
 
 report_quit <- function(status) {
-  failure("quit", sprintf("q() was called with status %s: the cell ended here; the session goes on and keeps its variables",
+  failure("quit", sprintf("q() was called with status %s: the cell ended here; the session keeps its variables",
                           valid_text(format(status))))
 }
 

@@ -66,7 +66,7 @@ guards <- list(
   getAllConnections = function() setdiff(.Internal(getAllConnections()), c(link$number, streams$numbers))
 )
 
-no_debugger <- function(what) message(what, ": there is no debugger here; the code goes on")
+no_debugger <- function(what) message(what, ": no debugger here; the code continues")
 
 # Runs a check before a function of base; the check sees the arguments and, on the search path, the kernel.
 before <- function(name, check) {

@@ -123,8 +123,8 @@ names_at <- function(code, cursor) {
 describe_name <- function(name, detail) {
   first <- sub("[$@:].*", "", name)
   if (exists(first, envir = husk_workspace, inherits = FALSE)) {
-    if (bindingIsActive(as.name(first), husk_workspace)) return("An active binding, which was not looked at")
-    if (is_promise(first)) return("A promise, which was not looked at")
+    if (bindingIsActive(as.name(first), husk_workspace)) return("An active binding, which was not read")
+    if (is_promise(first)) return("A promise, which was not read")
   }
   value <- tryCatch(list(eval(str2lang(name), husk_workspace)), error = function(e) NULL)
   help <- help_page(name, value)
