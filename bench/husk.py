@@ -125,7 +125,7 @@ class Server(Client):
             return next((row[0] for row in database.execute(sql, values)), None)
 
     def lasting_helpers(self):
-        """Processes that stay. A docker client that cleans up or queries is gone in a moment."""
+        """Helper processes that still run after two seconds. Short-lived docker clients are not among them."""
         found, quiet = set(self.helpers()), time.monotonic() + 2
         while found and time.monotonic() < quiet:
             time.sleep(0.1)

@@ -7,13 +7,13 @@
 
 struct face_options {
 	const char *env_file;	     /* NULL = the default place */
-	const char *session;	     /* NULL = a fresh one, and */
-	const char *runtime;	     /* of this runtime */
-	const char *connection_file; /* NULL = one of our own */
-	bool alone;		 /* of a fresh one: the working directory is not copied into it; with install, of all */
-	bool tcp;		 /* of our own: 127.0.0.1 in place of sockets in a folder */
+	const char *session;	     /* NULL = make a new session */
+	const char *runtime;	     /* the runtime of a new session */
+	const char *connection_file; /* NULL = write a new one */
+	bool alone; /* do not copy the working directory into a new session; with install: kernels that never do */
+	bool tcp;   /* without a connection file: listen on 127.0.0.1 instead of sockets in a folder */
 	bool install, uninstall; /* kernelspecs, instead of serving */
-	const char *prefix;	 /* of these; NULL = the user's own folder */
+	const char *prefix;	 /* where kernelspecs are installed; NULL = the user's own folder */
 	bool help, version;
 };
 

@@ -16,7 +16,7 @@
 
 /* PID 1 dials as its first act, and as soon as a socket appears. */
 #define PATIENCE_MS 2000
-/* If exec is not allowed. */
+/* If the settings allow only the socket, there is no fallback to `docker exec`. */
 #define LONG_PATIENCE_MS 10000
 /* Bytes that wait for a connection, such as a hello and pings. */
 #define PENDING_MAX (1u << 20)

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 
 import mutate  # noqa: E402
 
-# One that never changes, and fresh ones in long runs: a failure names its seed.
+# Every run uses the fixed seed; long runs add random ones. A failure names its seed.
 FIXED = 20261115
 FRESH = 20 if harness.LONG else 0
 

@@ -25,7 +25,8 @@ deny "fork outside PID 1 (base/child does it)" '(^|[^A-Za-z0-9_.>"])(fork|vfork|
 # postgres.c waits in a thread of the pool, with a deadline; libhusk has the one thread of its loop.
 deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthread_create|poll|select)\(' \
 	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'
-# Faces word the next step. A name alone is a word that the store keeps.
+# Only faces may name a tool in a sentence, because only they word the next step. A string that is just a tool's name
+# is allowed: the store records it.
 tools='(create_session|stop_session|execute_code|execute_terminal|import_files|export_files|session_info)'
 deny "a tool in a text below the faces" "\"[^\"]+${tools}|\"${tools}[^\"]+\"" 'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]'
 deny "work left undone" '(^|[^A-Za-z])(TODO|FIXME|XXX|HACK)([^A-Za-z]|$)' \
