@@ -159,7 +159,7 @@ def test_a_set_that_is_too_large_is_rejected(begin, index):
     package_index.add_wheel(index.folder, "husk-large", "1.0", {"husk_large.bin": os.urandom(6 << 20)})
     server = begin(DEPENDENCY_MAX_SIZE="4m", **index.pip())
     result = create(server, dependencies={"husk-large": ""})
-    assert result.is_error and "larger than a set of packages may be" in result.text and "DEPENDENCY_MAX_SIZE" in result.fields["hint"]
+    assert result.is_error and "exceed their size limit" in result.text and "DEPENDENCY_MAX_SIZE" in result.fields["hint"]
     wait_until(lambda: not left(server), what="everything of it to go")
 
 

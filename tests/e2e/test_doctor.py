@@ -234,7 +234,7 @@ def test_engine_with_cgroup_v2(doctor, fake):
     checks = doctor.json(HUSK_DOCKER=fake(answering()))
     assert doctor.done.returncode == 0 or checks["system"]["status"] == "fail"  # the sample is of an x86_64
     assert checks["cgroups"]["detail"] == "v2, driver systemd"
-    assert checks["network"]["detail"].startswith("not there yet")
+    assert checks["network"]["detail"].startswith("does not exist yet")
 
 
 def test_engine_without_limits(doctor, fake):

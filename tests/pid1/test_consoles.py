@@ -183,7 +183,7 @@ def test_a_hang_up_ends_the_program(box, client, plain):
 
 def test_the_number_of_consoles_is_limited(box, client, plain):
     shells = [plain(client) for _ in range(4)]
-    assert "as many terminals" in plain(client).finish()["detail"]
+    assert "terminal limit is reached" in plain(client).finish()["detail"]
     client.send(frames.INTERRUPT, shells[0].number)
     shells[0].finish()
     box.set_processes(512)

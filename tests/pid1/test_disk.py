@@ -69,7 +69,7 @@ def test_no_trick_gets_an_install_beyond_its_limit(make_box, disk, trick):
     client = box.attach(hello=False)
     client.hello()
     reply = client.finish(install(client, size_limit=LIMIT, timeout_ms=100000), timeout=100)
-    assert reply.ending == "error" and reply.end["cause"] == "install_size" and "larger" in reply.detail
+    assert reply.ending == "error" and reply.end["cause"] == "install_size" and "size limit" in reply.detail
     assert used(disk) - before < FAR + 2 * LIMIT  # /tmp has its own share, twice that of the packages
 
 

@@ -263,7 +263,7 @@ def hostile_entries():
 @pytest.mark.parametrize("payload", list(hostile_entries()))
 def test_hostile_frames_are_rejected(client, workspace, payload):
     end = client.import_files("/workspace/x", [(pack_entry(DIRECTORY, b""), {}), (payload, {})])
-    assert end["ending"] == "error" and "do not fit" in end["detail"], end
+    assert end["ending"] == "error" and "are inconsistent" in end["detail"], end
     assert os.listdir(workspace) == []
 
 

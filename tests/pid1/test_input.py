@@ -50,7 +50,7 @@ def test_a_withdrawn_prompt_is_reported(client):
 def test_unexpected_prompts_and_answers_are_rejected(client):
     assert client.execute("link.ask()").ending == "kernel_died"
     number = client.start(frames.EXECUTE, "link.send(op='input', id=link.id)\ntime.sleep(1000)", interactive=True)
-    assert "malformed question" in client.finish(number).detail
+    assert "malformed prompt" in client.finish(number).detail
     number = client.start(frames.EXECUTE, "time.sleep(0.2)")
     client.type(number, 1, "nobody asked")
     assert client.finish(number).ending == "ok"

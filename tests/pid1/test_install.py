@@ -90,13 +90,13 @@ def test_processes_of_an_install_end_with_it(installer):
 def test_size_is_bounded_while_it_runs(installer, path):
     client = installer(f"head -c 3000000 /dev/zero >{path}/x; sleep 1000")
     reply = client.finish(install(client, size_limit=1000000))
-    assert reply.ending == "error" and "larger" in reply.detail
+    assert reply.ending == "error" and "size limit" in reply.detail
 
 
 def test_size_is_bounded_at_the_end(installer):
     client = installer("head -c 3000000 /dev/zero >/opt/husk/deps/x")
     reply = client.finish(install(client, size_limit=1000000))
-    assert reply.ending == "error" and "larger" in reply.detail
+    assert reply.ending == "error" and "size limit" in reply.detail
 
 
 # evidence: install-files
