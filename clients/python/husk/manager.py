@@ -507,7 +507,7 @@ def languages() -> List[str]:
 
 
 def version() -> str:
-    """Of the library: print(husk.version())"""
+    """The version of the library: print(husk.version())"""
     return _lib.words(library.husk_version())
 
 

@@ -11,7 +11,7 @@ Size = Union[str, int]
 
 
 class AsyncCallOptions(TypedDict, total=False):
-    """Of every asyncio call that waits. deadline: seconds after which DeadlineError is raised.
+    """Options of every asyncio call that waits. deadline: seconds after which DeadlineError is raised.
 
         await s.run("work()", deadline=10)
     """
@@ -20,7 +20,7 @@ class AsyncCallOptions(TypedDict, total=False):
 
 
 class CallOptions(AsyncCallOptions, total=False):
-    """Of every call that waits. cancel: a Cancel, which ends it from another thread.
+    """Options of every call that waits. cancel: a Cancel, which ends it from another thread.
 
         stop = husk.Cancel()
         s.run("work()", deadline=10, cancel=stop)
@@ -67,32 +67,32 @@ class _Copy(TypedDict, total=False):
 
 
 class CodeOptions(_Code, CallOptions, total=False):
-    """Of Session.run(): s.run("train()", wait=20, on_stdout=print)"""
+    """Options of Session.run(): s.run("train()", wait=20, on_stdout=print)"""
 
 
 class CommandOptions(_Command, CallOptions, total=False):
-    """Of Session.shell(): s.shell("make", cwd="project", env={"CC": "clang"})"""
+    """Options of Session.shell(): s.shell("make", cwd="project", env={"CC": "clang"})"""
 
 
 class CreateOptions(_Create, CallOptions, total=False):
-    """Of Session() and create_session(): husk.Session("python", memory="4g", network=False)"""
+    """Options of Session() and create_session(): husk.Session("python", memory="4g", network=False)"""
 
 
 class CopyOptions(_Copy, CallOptions, total=False):
-    """Of Session.put() and Session.get(): s.put("data", on_progress=print)"""
+    """Options of Session.put() and Session.get(): s.put("data", on_progress=print)"""
 
 
 class AsyncCodeOptions(_Code, AsyncCallOptions, total=False):
-    """Of aio.Session.run(): await s.run("train()", wait=20)"""
+    """Options of aio.Session.run(): await s.run("train()", wait=20)"""
 
 
 class AsyncCommandOptions(_Command, AsyncCallOptions, total=False):
-    """Of aio.Session.shell(): await s.shell("make", cwd="project")"""
+    """Options of aio.Session.shell(): await s.shell("make", cwd="project")"""
 
 
 class AsyncCreateOptions(_Create, AsyncCallOptions, total=False):
-    """Of aio.Session() and its manager's create_session(): husk.aio.Session("r", cpus=1)"""
+    """Options of aio.Session() and its manager's create_session(): husk.aio.Session("r", cpus=1)"""
 
 
 class AsyncCopyOptions(_Copy, AsyncCallOptions, total=False):
-    """Of aio.Session.put() and get(): await s.put("data")"""
+    """Options of aio.Session.put() and get(): await s.put("data")"""

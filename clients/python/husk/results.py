@@ -49,7 +49,7 @@ class Display:
         return self.bundle.get(self.type, "")
 
     def bytes(self) -> bytes:
-        """Of a picture, its file: display.bytes()[:4] == b"\\x89PNG" """
+        """The bytes of a picture's file: display.bytes()[:4] == b"\\x89PNG" """
         return self.data.encode() if self.type in ("image/svg+xml",) or self.type.startswith("text/") else base64.b64decode(self.data)
 
     def save(self, path: Union[str, pathlib.Path]) -> pathlib.Path:
