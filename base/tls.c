@@ -1,0 +1,260 @@
+#include "base/tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "base/alloc.h"
+#include "base/library.h"
+
+#define EARLY_MAX (64u << 10)
+#define CHUNK 16384 /* maximum size of a record */
+
+#define FUNCTIONS(X)                                                                                                   \
+	X(BIO_ctrl)                                                                                                    \
+	X(BIO_new)                                                                                                     \
+	X(BIO_read)                                                                                                    \
+	X(BIO_s_mem)                                                                                                   \
+	X(BIO_write)                                                                                                   \
+	X(ERR_clear_error)                                                                                             \
+	X(ERR_peek_last_error)                                                                                         \
+	X(ERR_reason_error_string)                                                                                     \
+	X(SSL_CTX_ctrl)                                                                                                \
+	X(SSL_CTX_free)                                                                                                \
+	X(SSL_CTX_load_verify_file)                                                                                    \
+	X(SSL_CTX_new)                                                                                                 \
+	X(SSL_CTX_set_default_verify_paths)                                                                            \
+	X(SSL_CTX_set_options)                                                                                         \
+	X(SSL_CTX_set_verify)                                                                                          \
+	X(SSL_CTX_use_PrivateKey_file)                                                                                 \
+	X(SSL_CTX_use_certificate_chain_file)                                                                          \
+	X(SSL_ctrl)                                                                                                    \
+	X(SSL_do_handshake)                                                                                            \
+	X(SSL_free)                                                                                                    \
+	X(SSL_get_error)                                                                                               \
+	X(SSL_get_verify_result)                                                                                       \
+	X(SSL_is_init_finished)                                                                                        \
+	X(SSL_new)                                                                                                     \
+	X(SSL_read)                                                                                                    \
+	X(SSL_set1_host)                                                                                               \
+	X(SSL_set_accept_state)                                                                                        \
+	X(SSL_set_bio)                                                                                                 \
+	X(SSL_set_connect_state)                                                                                       \
+	X(SSL_shutdown)                                                                                                \
+	X(SSL_write)                                                                                                   \
+	X(TLS_client_method)                                                                                           \
+	X(TLS_server_method)                                                                                           \
+	X(X509_verify_cert_error_string)
+
+static struct {
+	FUNCTIONS(LIBRARY_POINTER)
+} lib;
+
+static struct library libssl = LIBRARY(FUNCTIONS, "libhusk-ssl.so.3", "libssl.so.3", "libssl.3.dylib");
+
+struct tls_context {
+	SSL_CTX *ctx;
+};
+
+struct tls {
+	SSL *ssl;
+	BIO *in, *out;	  /* owned by ssl */
+	struct buf early; /* data to send once the handshake has ended */
+	bool failed;
+	char error[160];
+};
+
+static const char *last_reason(void)
+{
+	const char *reason = lib.ERR_reason_error_string(lib.ERR_peek_last_error());
+	return reason ? reason : "no reason was given";
+}
+
+static struct tls_context *context_new(bool server, struct fail *f)
+{
+	if (!library_load(&libssl)) {
+		fail_set(f, FAIL_INTERNAL, "cannot load OpenSSL (libssl 3)");
+		fail_hint(f, "Install the package libssl3.");
+		return NULL;
+	}
+	struct tls_context *c = new0(struct tls_context);
+	c->ctx = lib.SSL_CTX_new(server ? lib.TLS_server_method() : lib.TLS_client_method());
+	if (!c->ctx) {
+		fail_set(f, FAIL_INTERNAL, "cannot set up OpenSSL: %s", last_reason());
+		free(c);
+		return NULL;
+	}
+	lib.SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+	lib.SSL_CTX_ctrl(c->ctx, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
+	lib.SSL_CTX_set_options(c->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	return c;
+}
+
+struct tls_context *tls_context_server(const char *certificate, const char *key, struct fail *f)
+{
+	struct tls_context *c = context_new(true, f);
+	if (!c)
+		return NULL;
+	lib.ERR_clear_error();
+	if (lib.SSL_CTX_use_certificate_chain_file(c->ctx, certificate) != 1)
+		fail_set(f, FAIL_INVALID, "cannot read the certificate '%s': %s", certificate, last_reason());
+	else if (lib.SSL_CTX_use_PrivateKey_file(c->ctx, key, SSL_FILETYPE_PEM) != 1)
+		fail_set(f, FAIL_INVALID, "cannot use the private key '%s': %s", key, last_reason());
+	else
+		return c;
+	return tls_context_free(c);
+}
+
+struct tls_context *tls_context_client(const char *ca_file, struct fail *f)
+{
+	struct tls_context *c = context_new(false, f);
+	if (!c)
+		return NULL;
+	lib.ERR_clear_error();
+	lib.SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER, NULL);
+	int ok = ca_file ? lib.SSL_CTX_load_verify_file(c->ctx, ca_file) : lib.SSL_CTX_set_default_verify_paths(c->ctx);
+	if (ok == 1)
+		return c;
+	fail_set(f, FAIL_INVALID, "cannot read the certificates '%s': %s", ca_file ? ca_file : "of the system",
+		 last_reason());
+	return tls_context_free(c);
+}
+
+struct tls_context *tls_context_free(struct tls_context *c)
+{
+	if (!c)
+		return NULL;
+	lib.SSL_CTX_free(c->ctx);
+	free(c);
+	return NULL;
+}
+
+struct tls *tls_new(struct tls_context *c, const char *host)
+{
+	struct tls *t = new0(struct tls);
+	t->early.max = EARLY_MAX;
+	t->ssl = lib.SSL_new(c->ctx);
+	t->in = t->ssl ? lib.BIO_new(lib.BIO_s_mem()) : NULL;
+	t->out = t->in ? lib.BIO_new(lib.BIO_s_mem()) : NULL;
+	if (!t->out)
+		abort(); /* out of memory */
+	lib.SSL_set_bio(t->ssl, t->in, t->out);
+	if (!host) {
+		lib.SSL_set_accept_state(t->ssl);
+		return t;
+	}
+	lib.SSL_set_connect_state(t->ssl);
+	lib.SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)host);
+	return lib.SSL_set1_host(t->ssl, host) == 1 ? t : tls_free(t);
+}
+
+struct tls *tls_free(struct tls *t)
+{
+	if (!t)
+		return NULL;
+	lib.SSL_free(t->ssl);
+	buf_release(&t->early);
+	free(t);
+	return NULL;
+}
+
+static void move_out(struct tls *t, struct buf *out)
+{
+	uint8_t chunk[CHUNK];
+	int n;
+	while ((n = lib.BIO_read(t->out, chunk, sizeof(chunk))) > 0)
+		buf_add(out, chunk, (size_t)n);
+}
+
+static int set_error(struct tls *t)
+{
+	long verified = lib.SSL_get_verify_result(t->ssl);
+	if (!t->failed)
+		snprintf(t->error, sizeof(t->error), "%s",
+			 verified != X509_V_OK ? lib.X509_verify_cert_error_string(verified) : last_reason());
+	t->failed = true;
+	return -EPROTO;
+}
+
+/* Only these two mean that more bytes are needed. */
+static bool must_wait(struct tls *t, int r)
+{
+	int error = lib.SSL_get_error(t->ssl, r);
+	return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
+}
+
+static int write_plain(struct tls *t, const void *data, size_t n)
+{
+	const uint8_t *at = data;
+	while (n) {
+		int done = lib.SSL_write(t->ssl, at, (int)MIN(n, (size_t)CHUNK));
+		if (done <= 0)
+			return set_error(t);
+		at += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static int shake_hands(struct tls *t)
+{
+	if (lib.SSL_is_init_finished(t->ssl))
+		return 0;
+	int r = lib.SSL_do_handshake(t->ssl);
+	if (r != 1)
+		return must_wait(t, r) ? 0 : set_error(t);
+	int written = write_plain(t, t->early.data, t->early.len);
+	buf_release(&t->early);
+	return written;
+}
+
+static int read_plain(struct tls *t, struct buf *plain)
+{
+	uint8_t chunk[CHUNK];
+	int n;
+	while ((n = lib.SSL_read(t->ssl, chunk, sizeof(chunk))) > 0)
+		if (buf_add(plain, chunk, (size_t)n) < 0)
+			return -ENOBUFS;
+	if (lib.SSL_get_error(t->ssl, n) == SSL_ERROR_ZERO_RETURN)
+		return 1;
+	return must_wait(t, n) ? 0 : set_error(t);
+}
+
+int tls_receive(struct tls *t, const void *data, size_t n, struct buf *plain, struct buf *out)
+{
+	if (t->failed)
+		return -EPROTO;
+	lib.ERR_clear_error();
+	if (lib.BIO_write(t->in, data, (int)n) != (int)n)
+		return set_error(t);
+	int r = shake_hands(t);
+	if (r == 0 && lib.SSL_is_init_finished(t->ssl))
+		r = read_plain(t, plain);
+	move_out(t, out); /* including an alert */
+	return r;
+}
+
+int tls_send(struct tls *t, const void *data, size_t n, struct buf *out)
+{
+	if (t->failed)
+		return -EPROTO;
+	lib.ERR_clear_error();
+	int r = shake_hands(t);
+	if (r == 0 && n)
+		r = lib.SSL_is_init_finished(t->ssl) ? write_plain(t, data, n) : buf_add(&t->early, data, n);
+	move_out(t, out);
+	return r;
+}
+
+void tls_finish(struct tls *t, struct buf *out)
+{
+	lib.ERR_clear_error();
+	if (!t->failed && lib.SSL_is_init_finished(t->ssl))
+		lib.SSL_shutdown(t->ssl);
+	move_out(t, out);
+}
+
+const char *tls_error(const struct tls *t)
+{
+	return t->error;
+}

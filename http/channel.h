@@ -1,0 +1,41 @@
+/* The bytes of one connection, plain or through TLS. The channel has no deadlines for a peer that stops reading or
+ * writing: its owner sees how much is queued and when bytes arrive, and sets its own. */
+#ifndef HUSK_HTTP_CHANNEL_H
+#define HUSK_HTTP_CHANNEL_H
+
+#include "base/loop.h"
+#include "base/tls.h"
+
+struct channel;
+
+struct channel_ops {
+	/* Each of these callbacks may free the channel. */
+	void (*on_data)(void *ctx, const void *data, size_t n);
+	/* The peer has closed its end, or the connection failed (-errno). Called once. While the channel is paused, it
+	 * is called as soon as the system reports the end. */
+	void (*on_eof)(void *ctx, int error);
+	/* Everything that was queued is sent. May be NULL. */
+	void (*on_drained)(void *ctx);
+};
+
+/* Takes ownership of the connected socket, on success and on failure. tls NULL = plain; otherwise the channel owns it.
+ * Returns NULL and sets errno on failure. */
+struct channel *channel_new(struct loop *loop, int fd, struct tls *tls, const struct channel_ops *ops, void *ctx);
+/* Closes at once. Accepts NULL, returns NULL. */
+struct channel *channel_free(struct channel *c);
+/* Gives the channel another owner. */
+void channel_set_ops(struct channel *c, const struct channel_ops *ops, void *ctx);
+/* Takes ownership of the channel: sends what is queued, closes the sending side, and reads and drops what still
+ * arrives, for 2 s at most. A plain close would destroy an answer on its way if the peer is still sending. */
+void channel_finish(struct channel *c);
+
+/* Copies and queues. 0, -EPIPE, -EPROTO or -ENOBUFS (more than 64 MiB unsent). */
+int channel_write(struct channel *c, const void *data, size_t n);
+size_t channel_queued(const struct channel *c);
+void channel_pause(struct channel *c, bool paused);
+/* Gives back bytes that the owner has read but does not use: on_data gets them first, in the next turn of the loop. */
+void channel_unread(struct channel *c, const void *data, size_t n);
+/* The socket, for its options and its peer's address; the channel still owns it. */
+int channel_fd(const struct channel *c);
+
+#endif
