@@ -43,7 +43,7 @@ images:
 # Also builds the runtimes of runtimes/contrib/ that every run of the tests uses, or CONTRIB= for all of them.
 CONTRIB ?= bash,ipykernel
 test-images:
-	@ninja -C $(BUILD) runtimes/contrib/husk-contrib
+	@ninja -C $(BUILD) runtimes/contrib/husk-contrib kernels/jupyter/husk-jupyter
 	@./setup-docker.sh --images $(BUILD)/runtimes/contrib/images.json $(if $(CONTRIB),--runtime $(CONTRIB))
 
 run:
@@ -71,14 +71,14 @@ bench:
 	@$(MAKE) --no-print-directory test-images CONTRIB=ipykernel
 	@tools/with-docker.sh bench/run $(if $(QUICK),--quick) $(if $(SAVE),--save) $(PARTS)
 
-# Tests that take too long for every run: the table of behaviours for every runtime of contrib and under gVisor, a
-# thousand kills, soak, 1 GB and 100,000 files, fresh seeds, ten minutes of fuzzing a target, and the commands of the
-# documents. PARTS chooses some: make test-long PARTS="chaos soak".
+# Tests that take too long for every run: the unit tests without sanitizers, the table of behaviours for every runtime of
+# contrib and under gVisor, a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, ten minutes of fuzzing a target,
+# and the commands of the documents. PARTS chooses some: make test-long PARTS="chaos soak". Only the part contrib needs the images of all runtimes.
 test-long:
 	@$(MAKE) --no-print-directory test-deps
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
-	@$(MAKE) --no-print-directory test-images CONTRIB=
+	@$(MAKE) --no-print-directory test-images $(if $(PARTS),$(if $(filter contrib,$(PARTS)),CONTRIB=),CONTRIB=)
 	@tools/with-docker.sh tests/run --long $(PARTS)
 
 fuzz:

@@ -63,8 +63,8 @@ static void on_progress(struct attach_call *call, const json_t *note)
 		request->on_progress(request->ctx, line);
 }
 
-/* Opened with the rights of this process. Descriptors that are open already are duplicated, so that all are closed
- * alike. */
+/* Opens a file with the rights of this process. A descriptor that is already open is duplicated, so that the caller can
+ * close every result. */
 static int open_own(const struct import_item *item, struct fail *f)
 {
 	int fd = item->fd > 0 ? fcntl(item->fd, F_DUPFD_CLOEXEC, 3) :
@@ -153,7 +153,7 @@ struct attach_call *attach_exports(struct attach *a, const struct exports_reques
 	return attach_call_start(a, &c->call, &type, request, f);
 }
 
-/* --- one of them --------------------------------------------------------------------------------------------------- */
+/* --- reading an export --------------------------------------------------------------------------------------------- */
 
 static void on_data(struct attach_call *call, int stream UNUSED, const void *data, size_t n)
 {

@@ -10,8 +10,8 @@
 
 struct attach_call_type {
 	const char *op;
-	/* The one answer; the request is freed after it. -1 with f if the result is invalid and nothing was called
-	 * back: on_fail() follows. */
+	/* Called once with the answer; the call is freed afterwards. Returns -1 with f if the result is invalid. The
+	 * user's callback was not called then, and on_fail() follows. */
 	int (*on_answer)(struct attach_call *call, const json_t *result, struct fail *f);
 	void (*on_fail)(struct attach_call *call, const struct fail *f);
 	/* Data before the answer; stream is 1 or 2. NULL = dropped. */
@@ -35,7 +35,7 @@ struct attach_call {
  * connection, too many requests wait for answers, or the request is too long. */
 struct attach_call *attach_call_start(struct attach *a, struct attach_call *call, const struct attach_call_type *type,
 				      json_t *request, struct fail *f);
-/* Takes note. */
+/* Sends a NOTE, and takes ownership of the object. */
 void attach_call_note(struct attach_call *call, json_t *note);
 void attach_call_bytes(struct attach_call *call, const void *data, size_t n);
 

@@ -40,7 +40,7 @@ static void on_output(struct attach_call *call, int stream, const void *data, si
 		request->on_output(request->ctx, stream, data, n);
 }
 
-/* Invalid output is not shown; the result has it. */
+/* An invalid display is not shown live; the result has the displays again. */
 static void on_note(struct attach_call *call, const json_t *note)
 {
 	const struct run_request *request = request_of(call);

@@ -3,14 +3,14 @@
 #include "attach/fields.h"
 #include "base/alloc.h"
 
-/* Small enough that the other end still has most of its window when it is sent. */
+/* Bytes between two reports. They are few, so that the server still has most of its window when a report is sent. */
 #define TAKEN_STEP 8192
 
 struct terminal_call {
 	struct attach_call call;
 	struct terminal_request request;
-	size_t typed; /* not written yet */
-	size_t taken; /* not reported yet */
+	size_t typed; /* sent, but not yet written by the server */
+	size_t taken; /* taken by the caller, but not yet reported */
 };
 
 static struct terminal_call *terminal_of(struct attach_call *call)
@@ -70,12 +70,13 @@ struct attach_call *attach_terminal(struct attach *a, const struct terminal_requ
 	struct terminal_call *t = new0(struct terminal_call);
 	json_t *request = json_object(), *command = json_array();
 	t->request = *req;
-	t->request.session_id = t->request.term = NULL;
+	t->request.session_id = t->request.term = t->request.cwd = NULL;
 	t->request.command = NULL;
 	for (size_t i = 0; i < req->n_command; i++)
 		json_array_append_new(command, json_string(req->command[i]));
 	fields_put_text(request, "session", req->session_id);
 	fields_put_text(request, "term", req->term);
+	fields_put_text(request, "cwd", req->cwd);
 	fields_put_number(request, "rows", (uint64_t)req->rows);
 	fields_put_number(request, "cols", (uint64_t)req->cols);
 	json_object_set(request, "command", command);

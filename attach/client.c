@@ -34,7 +34,7 @@ static void drop_call(struct attach_call *call)
 	call->type->free(call);
 }
 
-/* Deferred: callbacks never run inside a function of the caller. */
+/* The loss is reported from the loop, because callbacks never run inside a function that the user called. */
 static void lose(struct attach *a, const char *why)
 {
 	if (a->loss.kind)
@@ -83,7 +83,7 @@ static void send_with(struct attach *a, const struct buf *frames, const int *fil
 	int r = n_files ? stream_write_with(a->stream, frames->data, frames->len, files, n_files) :
 			  stream_write(a->stream, frames->data, frames->len);
 	if (r < 0)
-		lose(a, r == -ENOBUFS ? "it does not read" : strerror(-r));
+		lose(a, r == -ENOBUFS ? "it does not read its messages" : strerror(-r));
 }
 
 static void send_frames(struct attach *a, const struct buf *frames)
@@ -162,7 +162,7 @@ static void on_message(struct attach *a, const struct attach_message *m)
 		lose(a, "it answered a request that was never made");
 		return;
 	}
-	/* For a cancelled request. */
+	/* A cancelled request is no longer found. */
 	call = find(a, m->call);
 	if (!call)
 		return;

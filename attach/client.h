@@ -18,16 +18,17 @@ struct attach_call;
 struct attach_hello {
 	uint64_t version;
 	uint64_t pid;	     /* the server's process */
-	bool has_session;    /* it has the requested session */
-	const char *runtime; /* that session's language; NULL if it has no such session */
-	const char *status;  /* likewise: as in session_info */
+	bool has_session;    /* the server has the requested session */
+	const char *runtime; /* that session's language; NULL without a session */
+	const char *status;  /* as in session_info; NULL without a session */
 };
 
 struct attach_spec {
 	struct loop *loop;
-	int fd;			/* a stream socket; taken on success and on failure */
-	const char *session_id; /* the session requested in the hello; NULL = none. Requests name theirs anyway */
-	/* The other end has answered. May be NULL: requests can be made before. */
+	int fd; /* a stream socket; taken on success and on failure */
+	const char
+		*session_id; /* the session requested in the hello; NULL = none. Each request names its own session */
+	/* The other end has answered the hello. May be NULL, because requests can be made before that. */
 	void (*on_hello)(void *ctx, const struct attach_hello *hello);
 	/* The connection is gone, and f says why. Called once, after all calls were answered; may call
 	 * attach_free(). May be NULL. */
@@ -42,13 +43,13 @@ void attach_watch(struct attach *a, void (*on_lost)(void *ctx, const struct fail
 /* Drops calls without an answer; the other end ends their work. Accepts NULL, returns NULL. */
 struct attach *attach_free(struct attach *a);
 
-/* The callback is not called any more, and the operation is interrupted, as with op_cancel(). */
+/* Cancels a call: its callback is not called any more, and its operation is interrupted, as with op_cancel(). */
 void attach_cancel(struct attach_call *call);
 
 /* on_task is ignored: nothing becomes a task here. A run belongs to this connection: its result does not include
  * other runs (`earlier` is empty), and their results do not include it. If the client disconnects, the run ends. */
 struct attach_call *attach_run(struct attach *a, const struct run_request *req, struct fail *f);
-/* Ends what attach_run() started, as Ctrl-C does; its answer has the ending. */
+/* Interrupts a run of attach_run(), as Ctrl-C does. The answer says how the run ended. */
 void attach_interrupt(struct attach_call *call);
 
 struct attach_call *attach_query(struct attach *a, const struct query_request *req, struct fail *f);

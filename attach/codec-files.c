@@ -13,7 +13,7 @@
 
 /* --- the request --------------------------------------------------------------------------------------------------- */
 
-/* Content is binary, so it is sent as base64. */
+/* Content that is not valid text is sent as base64. */
 static void put_content(json_t *out, const struct import_item *item)
 {
 	AUTO(buf_release) struct buf text = { 0 };
@@ -44,6 +44,7 @@ json_t *copy_request_encode(const struct copy_request *req)
 		fields_put_text(entry, "session", item->session_id);
 		fields_put_text(entry, "path", item->path);
 		fields_put_text(entry, "destination", item->destination);
+		fields_put_text(entry, "into", item->into);
 		json_array_append_new(list, entry);
 	}
 	json_object_set_new(out, req->imports ? "imports" : "exports", list);
@@ -72,6 +73,7 @@ static int imports_decode(const json_t *json, struct copy_parts *parts, struct f
 		item->session_id = fields_text(&in, "session");
 		item->path = fields_text(&in, "path");
 		item->destination = fields_text(&in, "destination");
+		item->into = fields_text(&in, "into");
 		if (fields_check(&in, f) < 0)
 			return -1;
 		bool other = item->session_id && item->path;
@@ -89,7 +91,7 @@ static int exports_decode(const json_t *json, struct copy_parts *parts, struct f
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		parts->exports[i] = json_string_value(json_array_get(json, i));
 		if (!parts->exports[i])
-			return fail_set(f, FAIL_INVALID, "an export is a path");
+			return fail_set(f, FAIL_INVALID, "an export must be a path");
 	}
 	return 0;
 }
@@ -119,7 +121,7 @@ json_t *export_info_encode(const struct export_info *info)
 {
 	json_t *out = json_object();
 	fields_put_text(out, "id", info->id);
-	fields_put_text(out, "thread", info->thread);
+	fields_put_text(out, "thread", info->conversation);
 	fields_put_text(out, "session", info->session_id);
 	fields_put_text(out, "path", info->path);
 	fields_put_text(out, "name", info->name);
@@ -132,6 +134,8 @@ json_t *export_info_encode(const struct export_info *info)
 	fields_put_number(out, "size", info->size);
 	fields_put_number(out, "stored", info->stored);
 	fields_put_number(out, "created_ms", info->created_ms);
+	fields_put_number(out, "mode", info->mode);
+	fields_put_number(out, "mtime_ms", info->mtime_ms);
 	return out;
 }
 
@@ -139,7 +143,7 @@ int export_info_decode(const json_t *json, struct export_info *ret, struct fail 
 {
 	struct fields in = { .json = json };
 	*ret = (struct export_info){ .id = fields_copy_or_empty(&in, "id"),
-				     .thread = fields_copy_or_empty(&in, "thread"),
+				     .conversation = fields_copy_or_empty(&in, "thread"),
 				     .session_id = fields_copy_or_empty(&in, "session"),
 				     .path = fields_copy_or_empty(&in, "path"),
 				     .name = fields_copy_or_empty(&in, "name"),
@@ -151,11 +155,13 @@ int export_info_decode(const json_t *json, struct export_info *ret, struct fail 
 				     .directory = fields_bool(&in, "directory"),
 				     .size = fields_number(&in, "size", UINT64_MAX),
 				     .stored = fields_number(&in, "stored", UINT64_MAX),
-				     .created_ms = fields_number(&in, "created_ms", UINT64_MAX) };
+				     .created_ms = fields_number(&in, "created_ms", UINT64_MAX),
+				     .mode = fields_number(&in, "mode", 07777),
+				     .mtime_ms = fields_number(&in, "mtime_ms", INT64_MAX) };
 	return fields_check(&in, f);
 }
 
-/* --- what became of it --------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------- */
 
 json_t *copy_results_encode(const struct copy_result *v, size_t n)
 {

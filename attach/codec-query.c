@@ -78,6 +78,6 @@ int query_answer_decode(const json_t *json, struct query_answer *ret, struct fai
 	if (fields_check(&in, f) < 0)
 		return -1;
 	if (ret->start > ret->end || (ret->found && !ret->text))
-		return fail_set(f, FAIL_INVALID, "an answer contradicts itself");
+		return fail_set(f, FAIL_INVALID, "the answer is inconsistent");
 	return 0;
 }

@@ -108,7 +108,7 @@ int run_request_decode(const json_t *json, struct run_request *ret, struct env_v
 	r.input = fields_text_n(&in, "input", &r.input_len);
 	if (r.restart && !r.text)
 		r.text = "";
-	/* Default for a request that waits for a run without a time limit. */
+	/* By default, a request that names a run waits for the end of the run. */
 	if (r.run && !r.has_wait) {
 		r.has_wait = true;
 		r.wait_seconds = WEEK;
@@ -122,9 +122,9 @@ int run_request_decode(const json_t *json, struct run_request *ret, struct env_v
 	return 0;
 }
 
-/* --- what it left -------------------------------------------------------------------------------------------------- */
+/* --- the result ---------------------------------------------------------------------------------------------------- */
 
-/* A worker may stop early at its deadline. At least one representation of a value is encoded. */
+/* A worker stops at its deadline, but it encodes at least one representation of a value. */
 static json_t *bundle_encode(const struct mime_bundle *b)
 {
 	json_t *out = json_array();
@@ -141,7 +141,8 @@ static int bundle_decode(const json_t *json, struct mime_bundle *ret, struct fai
 {
 	size_t n = json_array_size(json);
 	if (n > MIME_PARTS_MAX || (json && !json_is_array(json)))
-		return fail_set(f, FAIL_INVALID, "a value has too many representations");
+		return fail_set(f, FAIL_INVALID, "the representations of a value must be a list of at most %d entries",
+				MIME_PARTS_MAX);
 	ret->parts = xcalloc(n + 1, sizeof(*ret->parts));
 	for (; ret->n < n; ret->n++) {
 		struct fields in = { .json = json_array_get(json, ret->n) };
@@ -180,7 +181,7 @@ int display_decode(const json_t *json, struct shown_display *ret, struct mime_bu
 	return 0;
 }
 
-/* Whether the part's content is there. */
+/* Whether the result has the content of the part. */
 static bool part_is_sound(const struct run_result *r, const struct run_part *part, unsigned *once)
 {
 	switch (part->kind) {
@@ -284,7 +285,8 @@ json_t *run_result_encode(const struct run_result *r)
 	for (size_t i = 0; i < r->n_displays; i++) {
 		json_t *display = deadline_passed() ? json_array() : bundle_encode(&r->displays[i]);
 		dropped += json_array_size(display) < r->displays[i].n;
-		json_array_append_new(displays, display); /* parts refer to its index */
+		json_array_append_new(displays,
+				      display); /* even an empty one, because parts refer to displays by index */
 	}
 	fields_put_number(out, "displays_dropped", dropped);
 	json_object_set_new(out, "displays", displays);

@@ -11,7 +11,7 @@
 
 static const char *const run_kinds[] = { [RUN_CODE] = "code", [RUN_TERMINAL] = "terminal" };
 
-/* --- what it is ---------------------------------------------------------------------------------------------------- */
+/* --- description --------------------------------------------------------------------------------------------------- */
 
 static json_t *limits_encode(const struct limits *l)
 {
@@ -208,7 +208,7 @@ static int runs_decode(const json_t *json, struct run_info *v, struct fail *f)
 		if (fields_check(&in, f) < 0)
 			return -1;
 		if (!v[i].state)
-			return fail_set(f, FAIL_INVALID, "a run lacks its state");
+			return fail_set(f, FAIL_INVALID, "a run has no state");
 	}
 	return 0;
 }
@@ -232,7 +232,7 @@ int session_details_decode(const json_t *json, struct session_details *ret, stru
 	return 0;
 }
 
-/* --- how it is made ------------------------------------------------------------------------------------------------ */
+/* --- creation ------------------------------------------------------------------------------------------------------ */
 
 json_t *create_request_encode(const struct create_request *req)
 {

@@ -1,8 +1,9 @@
 /* The manager's requests and results as JSON and back. Encoders return a new reference, never NULL. Decoders get
  * untrusted data: they check everything that the structs promise, and fail with a sentence.
  *
- * Strings of a decoded request point into its JSON, which must outlive it. The caller owns vectors beside it, and
- * results with a release function, on failure too. Callbacks are not set. */
+ * The strings of a decoded request point into its JSON, which must outlive the request. The caller owns the vectors
+ * that are returned beside a request, and results that have a release function, on failure too. Callbacks are not
+ * set. */
 #ifndef HUSK_ATTACH_CODEC_H
 #define HUSK_ATTACH_CODEC_H
 
@@ -11,7 +12,7 @@
 #include "manager/manager.h"
 
 json_t *fail_encode(const struct fail *f);
-/* Always yields a failure. */
+/* Always yields a failure, even if the JSON is invalid. */
 void fail_decode(const json_t *json, struct fail *f);
 
 /* --- runs ---------------------------------------------------------------------------------------------------------- */
@@ -33,7 +34,7 @@ json_t *session_info_encode(const struct session_info *info);
 /* Strings point into the JSON. */
 int session_info_decode(const json_t *json, struct session_info *ret, struct fail *f);
 json_t *session_details_encode(const struct session_details *d);
-/* Likewise, but the caller releases ret_look and frees *ret_runs. */
+/* Likewise, but the caller releases ret_status and frees *ret_runs. */
 int session_details_decode(const json_t *json, struct session_details *ret, struct run_info **ret_runs,
 			   struct session_status *ret_status, struct fail *f);
 

@@ -12,11 +12,11 @@ struct fields {
 	const char *bad; /* name of the first bad field */
 };
 
-/* Valid as long as the JSON. */
+/* A string that is valid as long as the JSON. */
 const char *fields_text(struct fields *in, const char *name);
 /* Likewise with its length; neither contains NULs. */
 const char *fields_text_n(struct fields *in, const char *name, size_t *ret_n);
-/* Heap strings. If the field is missing, the first is NULL, the second "". */
+/* Copies that the caller frees. If the field is missing, the first function returns NULL and the second "". */
 char *fields_copy(struct fields *in, const char *name);
 char *fields_copy_or_empty(struct fields *in, const char *name);
 uint64_t fields_number(struct fields *in, const char *name, uint64_t max);
@@ -24,7 +24,7 @@ uint64_t fields_number(struct fields *in, const char *name, uint64_t max);
 uint64_t fields_number_or_none(struct fields *in, const char *name);
 double fields_real(struct fields *in, const char *name);
 bool fields_bool(struct fields *in, const char *name);
-/* NULL, or an array of at most max entries, or an object. */
+/* An array of at most max entries, and an object. NULL if the field is missing or bad. */
 const json_t *fields_list(struct fields *in, const char *name, size_t max);
 const json_t *fields_object(struct fields *in, const char *name);
 /* The index of the value in names[n]. */
@@ -32,7 +32,7 @@ int fields_choice(struct fields *in, const char *name, const char *const *names,
 /* 0, or -1 with a sentence that names the bad field. */
 int fields_check(const struct fields *in, struct fail *f);
 
-/* Values that equal a missing field are not written. Text that is not valid UTF-8 is cleaned. */
+/* NULL, 0 and false are not written: a missing field reads the same. Text that is not valid UTF-8 is cleaned. */
 void fields_put_text(json_t *out, const char *name, const char *text);
 void fields_put_text_n(json_t *out, const char *name, const char *text, size_t n);
 void fields_put_number(json_t *out, const char *name, uint64_t value);

@@ -12,8 +12,8 @@
 
 /* Time limit for the hellos of all servers. */
 #define SEARCH_MS 5000
-/* A server that has just taken the session over starts to listen a moment later, so the search is repeated this
- * often. */
+/* A server that has just taken the session over starts to listen a moment later, so there are up to this many
+ * searches. */
 #define SEARCHES 3
 #define PAUSE_MS 400
 
@@ -24,7 +24,7 @@ struct opened {
 	enum attach_how how;
 	void (*on_lost)(void *ctx, const struct fail *f);
 	void *ctx;
-	/* Used by this process, unless another one has the session. */
+	/* Used if this process serves the session itself. */
 	struct config config;
 	struct manager *manager;
 	struct conversation *conversation;
@@ -48,7 +48,7 @@ struct opening {
 	struct list candidates; /* of struct candidate */
 	struct timer *timer;	/* time limit of the search */
 	size_t silent;		/* servers that did not answer */
-	struct fail refusal;	/* of the last server that refused */
+	struct fail refusal;	/* the answer of the last server that refused */
 	char *owner;		/* the session's owner, in words */
 	unsigned searches;	/* searches so far */
 	bool pausing;		/* pause before the next search */
@@ -112,7 +112,7 @@ struct opened *opened_free(struct opened *o)
 	if (!o)
 		return NULL;
 	attach_free(o->attach);
-	/* This order drops its calls without answering them. */
+	/* In this order, calls are dropped without an answer. */
 	manager_free(o->manager);
 	attach_server_free(o->server);
 	timer_free(o->settled);
@@ -173,7 +173,7 @@ static void fail(struct opening *o, const struct fail *f)
 	request.on_done(request.ctx, NULL, &why);
 }
 
-/* From the loop, because it frees a manager that may be on the stack. */
+/* Fails from the loop, because failing frees a manager that may be calling this function. */
 static void fail_soon(struct opening *o, const struct fail *f)
 {
 	fail_copy(&o->fail, f);
@@ -183,26 +183,26 @@ static void fail_soon(struct opening *o, const struct fail *f)
 /* --- a manager of this process ------------------------------------------------------------------------------------- */
 
 /* Serves the conversation over a connection to this process. */
-static int serve_ourselves(struct opening *o, const char *thread, struct fail *f)
+static int serve_ourselves(struct opening *o, const char *conversation, struct fail *f)
 {
 	struct opened *opened = o->opened;
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return fail_set(f, FAIL_INTERNAL, "no connection within this process: %s", strerror(errno));
-	opened->conversation = conversation_open(opened->manager, &(struct conversation_spec){ .id = thread });
+		return fail_set(f, FAIL_INTERNAL, "cannot connect within this process: %s", strerror(errno));
+	opened->conversation = conversation_open(opened->manager, &(struct conversation_spec){ .id = conversation });
 	opened->server = attach_server_new(opened->loop, &opened->config, opened->conversation);
 	int served = attach_serve(opened->server, pair[0]);
 	opened->attach = attach_new(
 		&(struct attach_spec){ .loop = opened->loop, .fd = pair[1], .on_lost = on_opened_lost, .ctx = opened });
 	if (served < 0 || !opened->attach)
-		return fail_set(f, FAIL_INTERNAL, "no connection within this process: %s", strerror(errno));
+		return fail_set(f, FAIL_INTERNAL, "cannot connect within this process: %s", strerror(errno));
 	return 0;
 }
 
 static void make_manager(struct opening *o)
 {
 	struct opened *opened = o->opened;
-	/* With one session there is no need for warm containers. The caller owns what the settings point to. */
+	/* One session needs no warm containers. The strings of the copied settings still belong to the caller. */
 	opened->config = *o->request.config;
 	opened->config.warm_pool.n = 0;
 	opened->manager = manager_new(opened->loop, &opened->config);
@@ -234,12 +234,12 @@ static int start_fresh(struct opening *o, const struct create_request *fresh, st
 {
 	uint64_t random[2];
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return fail_set(f, FAIL_INTERNAL, "the system has no random numbers");
-	AUTO(freep) char *thread =
+		return fail_set(f, FAIL_INTERNAL, "the system provides no random numbers");
+	AUTO(freep) char *conversation =
 		xasprintf("attach-%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
 	make_manager(o);
 	manager_leave_nothing(o->opened->manager);
-	if (serve_ourselves(o, thread, f) < 0)
+	if (serve_ourselves(o, conversation, f) < 0)
 		return -1;
 	struct create_request request = *fresh;
 	o->on_output = fresh->on_output;
@@ -312,7 +312,7 @@ static void on_row(void *ctx, const struct history *history, const struct fail *
 	else if (streq(history->state, row_state_name(ROW_ENDED)))
 		cause_set(&why, FAIL_NOT_FOUND, CAUSE_NO_SESSION, "Session '%s' has ended%s%s", o->opened->session,
 			  history->cause ? ": " : "", history->cause ? history->cause : "");
-	else if (serve_ourselves(o, history->thread, &why) == 0)
+	else if (serve_ourselves(o, history->conversation, &why) == 0)
 		o->call = attach_info(o->opened->attach, &request, &why);
 	if (!o->call)
 		fail_soon(o, &why);
@@ -328,7 +328,7 @@ static void adopt(struct opening *o)
 		fail_soon(o, &why);
 }
 
-/* --- a server that has it ------------------------------------------------------------------------------------------ */
+/* --- a server that has the session --------------------------------------------------------------------------------- */
 
 /* All servers have answered or timed out. */
 static void search_is_over(struct opening *o)
@@ -376,7 +376,7 @@ static void on_candidate_lost(void *ctx, const struct fail *f)
 	check_search(c->opening);
 }
 
-static void ask(struct opening *o, const char *path)
+static void try_server(struct opening *o, const char *path)
 {
 	int fd = sockets_dial(path);
 	/* A server that has ended owns nothing; one that does not accept connections may be the owner. */
@@ -407,7 +407,7 @@ static void search(struct opening *o)
 	sockets_list(o->request.config, &paths);
 	timer_start(o->timer, SEARCH_MS, 0);
 	for (size_t i = 0; i < paths.n; i++)
-		ask(o, paths.v[i]);
+		try_server(o, paths.v[i]);
 	check_search(o);
 }
 
@@ -422,7 +422,7 @@ static void on_timer(void *ctx)
 		search_is_over(o);
 }
 
-/* --- what the person calls it --------------------------------------------------------------------------------------- */
+/* --- names and beginnings of ids ----------------------------------------------------------------------------------- */
 
 static void on_resolved(void *ctx, const struct history *history, const struct fail *f)
 {

@@ -18,16 +18,16 @@ enum attach_how {
 struct open_request {
 	struct loop *loop;
 	const struct config *config; /* must outlive the opened object */
-	const char *session_id;	     /* NULL = a new session, with */
-	/* these options; borrowed during the call. on_output is used with its ctx for the installer's output;
-	 * on_done is ignored. */
+	const char *session_id;	     /* NULL = a new session */
+	/* Options of a new session; borrowed during the call. Its on_output gets the installer's output; its on_done
+	 * is ignored. */
 	const struct create_request *fresh;
 	/* Called once, from the loop. On success the caller owns *o. Failures: FAIL_NOT_FOUND (no such session),
 	 * FAIL_BUSY with CAUSE_ATTACH_OFF (its server refuses clients) or CAUSE_SERVER_SILENT (it does not
 	 * answer), and those of the manager's create and adoption. */
 	void (*on_done)(void *ctx, struct opened *o, const struct fail *f);
-	/* Later: the connection is gone, and all its calls were answered. Opening again may find the session
-	 * elsewhere, or adopt it. May call opened_free(). May be NULL. */
+	/* Called later if the connection is lost, after all its calls were answered. Opening again may find the
+	 * session elsewhere, or adopt it. on_lost may call opened_free(), and may be NULL. */
 	void (*on_lost)(void *ctx, const struct fail *f);
 	void *ctx;
 };
@@ -41,10 +41,10 @@ const char *opened_session(const struct opened *o);
 const char *opened_runtime(const struct opened *o); /* its name */
 enum attach_how opened_how(const struct opened *o);
 
-/* Before opened_free(), when a program ends: calls fn once, from the loop, when everything is stored, or after ms. */
+/* For a program that ends, before opened_free(): calls fn once, from the loop, when all is stored or after ms. */
 void opened_settle(struct opened *o, uint64_t ms, void (*fn)(void *ctx), void *ctx);
 /* Drops the connection and the manager of this process, if there is one: a new session is stopped, an adopted one
- * stays for the next server. Accepts NULL, returns NULL. */
+ * keeps running for the next server. Accepts NULL, returns NULL. */
 struct opened *opened_free(struct opened *o);
 
 #endif

@@ -37,7 +37,7 @@ struct served_client {
 	bool ending;
 };
 
-/* Deferred, because the function that found out may still use the client. */
+/* The client is freed from the loop, because the calling function may still use it. */
 static void end(struct served_client *p, const char *why)
 {
 	if (p->ending)
@@ -64,7 +64,7 @@ static void write_frames(struct served_host *host, const struct buf *frames)
 	if (p->ending)
 		return;
 	if (stream_write(p->stream, frames->data, frames->len) < 0)
-		end(p, "it does not read");
+		end(p, "it does not read its messages");
 	else if (stream_queued(p->stream) > QUEUE_PAUSE)
 		stream_pause(p->stream, true);
 }
@@ -82,7 +82,7 @@ struct lookup {
 	json_t *out;
 };
 
-static void look_at(void *ctx, const struct session_info *info)
+static void add_session(void *ctx, const struct session_info *info)
 {
 	struct lookup *lookup = ctx;
 	if (streq(info->id, lookup->id))
@@ -105,7 +105,7 @@ static void greet(struct served_client *p, const json_t *hello)
 	fields_put_text(answer, "husk", HUSK_VERSION);
 	fields_put_bool(answer, "files", true);
 	if (session)
-		conversation_each_session(p->host.conversation, look_at, &(struct lookup){ session, answer });
+		conversation_each_session(p->host.conversation, add_session, &(struct lookup){ session, answer });
 	attach_put(&frames, ATTACH_SERVER, ATTACH_HELLO, 0, answer);
 	timer_stop(p->timer);
 	write_frames(&p->host, &frames);
@@ -116,7 +116,7 @@ void served_client_refuse(int fd, const struct fail *why)
 	AUTO(buf_release) struct buf frames = { 0 };
 	json_auto_t *answer = json_pack("{s:o}", "fail", fail_encode(why));
 	attach_put(&frames, ATTACH_SERVER, ATTACH_HELLO, 0, answer);
-	/* A client that misses it sees the end of the stream. */
+	/* A client that misses the answer sees the end of the stream. */
 	(void)!send(fd, frames.data, frames.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
 }

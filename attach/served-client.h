@@ -13,7 +13,8 @@ struct served_client_spec {
 	struct conversation *conversation;
 	uint64_t client; /* unique among the clients of the conversation */
 	int fd;		 /* taken on success and on failure */
-	/* The client is gone or must go: the owner calls served_client_free(), also from inside. */
+	/* The client has disconnected or must be disconnected. The owner calls served_client_free(), in the callback or
+	 * later. */
 	void (*on_end)(void *ctx, struct served_client *p);
 	void *ctx;
 };
@@ -22,12 +23,12 @@ struct served_client_spec {
 struct served_client *served_client_new(const struct served_client_spec *spec);
 /* Cancels its requests and ends its runs. Accepts NULL, returns NULL. */
 struct served_client *served_client_free(struct served_client *p);
-/* Likewise without calling the manager, which may be freed. */
+/* Frees the client without calling the manager, which may be freed already. Accepts NULL, returns NULL. */
 struct served_client *served_client_drop(struct served_client *p);
 /* Refuses a client and closes its connection. */
 void served_client_refuse(int fd, const struct fail *why);
 
-/* In its owner's list. */
+/* The client's node in the list of its owner, and back. */
 struct list *served_client_node(struct served_client *p);
 struct served_client *served_client_of(struct list *node);
 

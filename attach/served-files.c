@@ -90,7 +90,7 @@ static int start_exports(struct served *s, const json_t *request, struct fail *f
 
 const struct served_type served_exports = { .name = "exports", .size = sizeof(struct served), .start = start_exports };
 
-/* --- one of them --------------------------------------------------------------------------------------------------- */
+/* --- reading an export --------------------------------------------------------------------------------------------- */
 
 static void on_read(void *ctx, const struct export_info *info, const uint8_t *data, size_t n, const struct fail *f)
 {

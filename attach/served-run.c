@@ -16,15 +16,15 @@
 #define LOOP_BYTES (64u << 10)
 /* CPU limit for encoding one step; displays that are not encoded by then are left out and counted as dropped. */
 #define ENCODE_CPU_MS 1000
-/* Limit of data that waits behind a display being encoded. Further displays are left out: the answer has them. */
+/* Limit of data that waits for a display to be encoded. Further displays are not sent live: the answer has them. */
 #define WAITING_MAX (32u << 20)
 
 /* A run, or its text. */
 struct run_call {
 	struct served served;
 	char *session;
-	struct list steps; /* not sent yet; a worker has the first */
-	size_t waiting;	   /* bytes in them */
+	struct list steps; /* not sent yet; a worker may be encoding the first */
+	size_t waiting;	   /* bytes in these steps */
 	struct work *work;
 };
 
@@ -36,7 +36,7 @@ struct step {
 	bool last;  /* the answer */
 	bool bytes; /* output, which is never dropped */
 	size_t size;
-	/* Input of the worker: NULL once it is encoded. The caller owns it. */
+	/* Encodes the fields below, on a worker; NULL once it was called. The caller owns the result. */
 	json_t *(*encode)(const struct step *s);
 	struct run_result result;
 	struct shown_display display;
@@ -73,7 +73,7 @@ static struct step *add_step(struct run_call *call, size_t size)
 	return s;
 }
 
-/* An empty buffer means that it is too long. */
+/* Empty frames mean that the message is too long. */
 static void put(struct step *s, json_t *json)
 {
 	json_auto_t *message = json;
@@ -143,7 +143,7 @@ static void release_run(struct served *s)
 	struct run_call *call = call_of(s);
 	list_for_each(step, &call->steps, struct step, node) {
 		if (call->work) {
-			/* A worker has the first one. */
+			/* A worker is encoding the first step; on_encoded() frees it. */
 			list_remove(&step->node);
 			work_forget(take_ptr(call->work));
 		} else {
@@ -183,7 +183,7 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 	go_on(call);
 }
 
-/* --- while it works ------------------------------------------------------------------------------------------------ */
+/* --- live output --------------------------------------------------------------------------------------------------- */
 
 static void on_output(void *ctx, int stream, const char *text, size_t n)
 {

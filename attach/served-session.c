@@ -64,7 +64,7 @@ static void on_install_output(void *ctx, const char *text, size_t n)
 	served_bytes(ctx, 1, text, n);
 }
 
-/* Refused for a limit: the answer has a failure and a list. */
+/* If a limit was reached, the answer has both a failure and the list of active sessions. */
 static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct served *s = ctx;

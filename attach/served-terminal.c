@@ -55,6 +55,7 @@ static int start(struct served *s, const json_t *request, struct fail *f)
 	struct terminal_request r = { .session_id = fields_text(&in, "session"),
 				      .n_command = json_array_size(command),
 				      .term = fields_text(&in, "term"),
+				      .cwd = fields_text(&in, "cwd"),
 				      .rows = (int)fields_number(&in, "rows", TERMINAL_SIDE_MAX),
 				      .cols = (int)fields_number(&in, "cols", TERMINAL_SIDE_MAX),
 				      .on_bytes = on_bytes,

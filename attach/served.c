@@ -33,17 +33,18 @@ static void send_fail(struct served_host *host, uint32_t number, const struct fa
 	host->write(host, &frames);
 }
 
-/* The answer, or a failure if it cannot be sent. An empty buffer means that it is too long. */
+/* Sends the answer, or a failure if the answer cannot be sent. Empty frames mean that it is too long. */
 static void send_frames(struct served_host *host, uint32_t number, const struct buf *frames)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	if (!frames->len)
 		fail_set(&f, FAIL_LIMIT, "the answer is longer than %u MiB", ATTACH_ANSWER_MAX >> 20);
 	else if (!has_room(host, frames->len))
-		fail_set(&f, FAIL_BUSY,
-			 "an answer of %zu MiB has no room beside those that this program has not read yet; "
-			 "request large ones one at a time",
-			 frames->len >> 20);
+		fail_set(
+			&f, FAIL_BUSY,
+			"the answer of %zu MiB does not fit into the buffer, because this program has not read earlier answers; "
+			"request large answers one at a time",
+			frames->len >> 20);
 	if (f.kind)
 		send_fail(host, number, &f);
 	else
@@ -71,7 +72,7 @@ static void end(struct served *s)
 	free(s);
 }
 
-/* Freed first: writing may find that the client is gone. */
+/* The request is freed first, because writing may find that the client is gone. */
 void served_answer(struct served *s, json_t *result)
 {
 	struct served_host *host = s->host;

@@ -17,13 +17,12 @@ struct served_type {
 	/* Starts the request. s->op may be set to the manager's operation, which a cancel then ends. request is
 	 * valid during the call. -1 with f: f is the answer. May answer immediately, and then returns 0. */
 	int (*start)(struct served *s, const json_t *request, struct fail *f);
-	/* INTERRUPT; NULL = op_interrupt(s->op). */
+	/* Handles INTERRUPT; NULL = op_interrupt(s->op). */
 	void (*interrupt)(struct served *s);
 	/* BYTES and NOTE of the client; NULL = dropped. */
 	void (*on_bytes)(struct served *s, const void *data, size_t n);
 	void (*on_note)(struct served *s, const json_t *note);
-	/* The client has cancelled: ends the work if it is not s->op. May be NULL. Not called if the manager is
-	 * gone. */
+	/* The client has cancelled: ends work other than s->op. May be NULL. Not called if the manager was freed. */
 	void (*cancel)(struct served *s);
 	/* Releases its members, but not itself. May be NULL. */
 	void (*release)(struct served *s);
@@ -34,7 +33,7 @@ struct served_host {
 	struct conversation *conversation;
 	const struct config *config;
 	struct loop *loop;
-	uint64_t client;   /* for run_request.client: its runs belong to it */
+	uint64_t client;   /* for run_request.client: runs belong to their client */
 	struct list calls; /* of struct served */
 	size_t n_calls;
 	/* Open files of the request being started; closed afterwards. */
@@ -54,17 +53,17 @@ struct served {
 };
 
 /* --- for kinds of calls -------------------------------------------------------------------------------------------- */
-/* These three end and free the request. They take json. If there is no room for the answer, a failure is sent
- * instead. */
+/* served_answer*() and served_fail() end and free the request. They take ownership of `result`. If there is no room for
+ * the answer, a failure is sent instead. */
 void served_answer(struct served *s, json_t *result);
 /* Frames that end with the request's ANSWER, from attach_put(); empty if it was too long. */
 void served_answer_frames(struct served *s, const struct buf *frames);
-/* With the content of a file before it. */
+/* Sends the content of a file before the answer. */
 void served_answer_bytes(struct served *s, json_t *result, const void *data, size_t n);
 void served_fail(struct served *s, const struct fail *f);
-/* Dropped if there is no room. */
+/* Sends a note, unless there is no room for it. Takes ownership of `note`. */
 void served_note(struct served *s, json_t *note);
-/* From attach_put(); empty = it was too long. */
+/* The same with frames from attach_put(); empty if the note was too long. */
 void served_note_frames(struct served *s, const struct buf *frames);
 /* stream is 1 or 2. */
 void served_bytes(struct served *s, int stream, const void *data, size_t n);
@@ -75,7 +74,7 @@ void served_begin(struct served_host *host, uint32_t number, const json_t *reque
 /* NULL if the request has ended. */
 struct served *served_find(struct served_host *host, uint32_t number);
 void served_interrupt(struct served *s);
-/* No answer follows. */
+/* Cancels a request; no answer follows. */
 void served_cancel(struct served *s);
 /* Frees all requests without calling the manager, which may be freed. */
 void served_drop_all(struct served_host *host);

@@ -21,7 +21,7 @@ struct attach_server {
 	char *path; /* path of the socket; NULL = none */
 	struct list clients;
 	uint64_t last_client;
-	bool tried; /* starts to listen */
+	bool tried; /* has tried to listen */
 };
 
 static void on_client_end(void *ctx UNUSED, struct served_client *p)
@@ -47,7 +47,7 @@ int attach_serve(struct attach_server *s, int fd)
 static void refuse_one_more(struct fail *f)
 {
 	fail_set(f, FAIL_BUSY, "%d programs are already attached to this server", CLIENTS_MAX);
-	fail_hint(f, "Leave one of them (a repl, a shell, a notebook), and try again.");
+	fail_hint(f, "Close one of them (a repl, a shell, a notebook), and try again.");
 }
 
 static void on_connection(void *ctx, int fd)
@@ -73,8 +73,9 @@ static void on_session(void *ctx)
 	int fd = sockets_listen(s->config, &s->path);
 	s->listener = fd < 0 ? NULL : listener_new(s->loop, fd, on_connection, s);
 	if (!s->listener)
-		log_warning("nobody can attach to this server's sessions: no socket in '%s/attach': %s",
-			    s->config->state_dir, strerror(fd < 0 ? -fd : errno));
+		log_warning(
+			"other programs cannot use this server's sessions: cannot create a socket in '%s/attach': %s",
+			s->config->state_dir, strerror(fd < 0 ? -fd : errno));
 }
 
 struct attach_server *attach_server_new(struct loop *loop, const struct config *config, struct conversation *c)

@@ -10,13 +10,13 @@
 struct attach_server;
 
 /* Listens in the state folder once the conversation has a session, unless HUSK_ATTACH is off. config must outlive
- * it. */
+ * the server. */
 struct attach_server *attach_server_new(struct loop *loop, const struct config *config, struct conversation *c);
 /* Serves a connected client: takes the descriptor on success and on failure, whatever HUSK_ATTACH is. -1 with
  * errno. */
 int attach_serve(struct attach_server *s, int fd);
-/* Drops its clients and their requests without touching the conversation. Close the conversation, or free its
- * manager, before. Removes the socket. Accepts NULL, returns NULL. */
+/* Drops the clients and their requests without touching the conversation, and removes the socket. First close the
+ * conversation or free its manager. Accepts NULL, returns NULL. */
 struct attach_server *attach_server_free(struct attach_server *s);
 
 #endif

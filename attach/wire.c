@@ -133,7 +133,7 @@ static json_t *parse(struct attach_reader *r, const struct frame *frame)
 	return NULL;
 }
 
-/* 1 if it is a whole message, 0 if it is a piece. */
+/* 1 if the frame completes a message, 0 if it is a piece of one, -1 with *ret_why. */
 static int take(struct attach_reader *r, const struct frame *frame, struct attach_message *ret, const char **ret_why)
 {
 	enum attach_frame type = frame->header.type;

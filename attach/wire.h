@@ -16,11 +16,10 @@
 #define ATTACH_VERSION 1
 
 enum attach_frame {
-	ATTACH_HELLO = 1, /* both; the first frame */
-	ATTACH_CALL = 2,  /* client: starts the request of this number; {op, …} */
-	ATTACH_MORE =
-		3, /* both: a piece of a message, which ends with the next frame of another type of this request */
-	ATTACH_CANCEL = 4,    /* client: cancels; no answer follows */
+	ATTACH_HELLO = 1,  /* both; the first frame */
+	ATTACH_CALL = 2,   /* client: starts the request of this number; {op, …} */
+	ATTACH_MORE = 3,   /* both: a piece of a message; the request's next frame of another type ends the message */
+	ATTACH_CANCEL = 4, /* client: cancels; no answer follows */
 	ATTACH_INTERRUPT = 5, /* client: ends the request's work; the answer has the ending */
 	ATTACH_NOTE = 6,      /* both: a note about a running request */
 	ATTACH_BYTES = 7,     /* both, raw: typed input; output (stdout, a file) */
@@ -30,12 +29,12 @@ enum attach_frame {
 
 /* Bytes of one frame. */
 #define ATTACH_PIECE_MAX (256u << 10)
-/* Bytes of one message, and of all incomplete ones: for a client, and for a server. */
+/* Bytes of one message, and of all incomplete messages together: from a client, and from a server. */
 #define ATTACH_REQUEST_MAX (16u << 20)
 #define ATTACH_ANSWER_MAX (96u << 20)
 /* Requests at the same time on one connection. */
 #define ATTACH_CALLS_MAX 64
-/* Open files of the client that are sent with a CALL, on its first byte. */
+/* Open files of the client that are sent with the first byte of a CALL. */
 #define ATTACH_FILES_MAX STREAM_DESCRIPTORS_MAX
 
 enum attach_side { ATTACH_CLIENT, ATTACH_SERVER };
@@ -44,18 +43,18 @@ enum attach_side { ATTACH_CLIENT, ATTACH_SERVER };
 struct attach_message {
 	enum attach_frame type;
 	uint32_t call;
-	json_t *json;	      /* of HELLO, CALL, NOTE, ANSWER: an object, owned by the receiver. NULL otherwise */
-	const uint8_t *bytes; /* of BYTES, ERR_BYTES: valid until the next feed */
+	json_t *json;	      /* HELLO, CALL, NOTE, ANSWER: an object, owned by the receiver; NULL otherwise */
+	const uint8_t *bytes; /* BYTES, ERR_BYTES: valid until the next feed */
 	size_t n;
 };
 void attach_message_release(struct attach_message *m);
 
-/* `{ .from = … }` is a valid empty reader. */
+/* Made by attach_reader_init(). */
 struct attach_reader {
 	enum attach_side from; /* the sending side */
 	struct frame_reader frames;
-	struct list pieces; /* bytes of incomplete messages */
-	size_t held;
+	struct list pieces; /* incomplete messages */
+	size_t held;	    /* their bytes */
 	bool begun;
 };
 void attach_reader_init(struct attach_reader *r, enum attach_side from);

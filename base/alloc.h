@@ -1,5 +1,5 @@
-/* Allocation that aborts when memory runs out; for small sizes only. A size that a peer chooses is checked against a limit before it
- * gets here. */
+/* Allocation that aborts when memory runs out; for small sizes only. If a peer chooses a size, the caller checks it
+ * against a limit first. */
 #ifndef HUSK_BASE_ALLOC_H
 #define HUSK_BASE_ALLOC_H
 
@@ -15,7 +15,7 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 char *xvasprintf(const char *fmt, va_list ap) PRINTF_LIKE(1, 0);
 
-/* From this size on a block is large. */
+/* A block of at least this size counts as large. */
 #define ALLOC_LARGE (128u << 10)
 /* True if some thread has allocated a large block since the last call. */
 bool alloc_took_large(void);

@@ -8,7 +8,7 @@
 
 /* Longer values are not repeated in messages, since the model knows what it sent. */
 #define ECHO_MAX 200
-/* Longer lists of known names are shortened. */
+/* Maximum number of problems in one report. */
 #define PROBLEMS_MAX 20
 
 static void add_problem(json_t *problems, const char *type, const char *name, json_t *input, char *msg)
@@ -313,7 +313,7 @@ static void add_unknown(const struct arg *table, const char *name, json_t *probl
 	if (strlen(name) > ECHO_MAX)
 		name = "(a very long name)";
 	add_problem(problems, "unexpected_argument", name, NULL,
-		    xasprintf("unknown argument '%s'; known are: %s", name, *list ? list : "none"));
+		    xasprintf("unknown argument '%s'; known: %s", name, *list ? list : "none"));
 }
 
 json_t *args_decode(const struct arg *table, json_t *args, void *out)
@@ -396,6 +396,10 @@ static json_t *property(const struct arg *a, const void *defaults)
 		if (a->max < UINT32_MAX)
 			json_object_set_new(p, "maximum", json_integer(a->max));
 	}
+	/* A text has at least as many bytes as characters, so every text that the table accepts also fits the
+	 * schema. */
+	if (a->type == ARG_STRING && a->max > 0 && !a->choice)
+		json_object_set_new(p, "maxLength", json_integer(a->max));
 	if (a->type == ARG_LIST) {
 		AUTO(freep) void *item_defaults = xcalloc(1, a->item_size);
 		json_object_set_new(p, "items", args_schema(a->item, item_defaults));

@@ -1,12 +1,13 @@
-/* Arguments are decoded once, at the edge, by a table: JSON object -> plain struct. The published JSON schema comes from the same
- * table, so the two cannot drift apart. All problems are reported together, each with the field's name and an example.
+/* Decodes arguments once, at the edge: a table describes how a JSON object becomes a plain struct. The published
+ * JSON schema comes from the same table, so the two cannot drift apart. All problems are reported together, each
+ * with the field's name and an example.
  *
  *	static const struct arg stop_args[] = {
  *		{ "session_id", ARG_STRING, offsetof(struct stop_args, session_id), .flags = ARG_REQUIRED,
  *		  .description = "…", .example = "\"4f2k…\"" },
  *		{ 0 }
  *	};
- */
+ * */
 #ifndef HUSK_BASE_ARGS_H
 #define HUSK_BASE_ARGS_H
 
@@ -30,7 +31,7 @@ enum arg_flags {
 	ARG_NONEMPTY = 2, /* strings: neither "" nor only white space */
 	ARG_BLANK = 8,	  /* strings: not empty, but white space alone is accepted */
 	ARG_HIDDEN = 4,	  /* accepted, but in neither the schema nor the lists of known names */
-	ARG_ABSENT = 8, /* the schema states no default, because models should omit the argument unless they need it */
+	ARG_ABSENT = 16, /* the schema states no default, because models should omit the argument unless they need it */
 };
 
 struct arg {
@@ -49,13 +50,14 @@ struct arg {
 	size_t item_size;
 };
 
-/* Fills *out, which already holds the defaults, from `args` (an object, or NULL for none; must outlive *out). null for an optional
- * argument means its default. Unambiguous slips are accepted: "30" for 30, 30.0 for 30, "true" for true. Returns NULL on success,
- * else a list of { type, loc, msg, input? } that the caller owns. */
+/* Fills *out, which already holds the defaults, from `args` (an object, or NULL for no arguments; must outlive *out).
+ * If an optional argument is null, its default is kept. Unambiguous slips are accepted: "30" for 30, 30.0 for 30,
+ * "true" for true. Returns NULL on success, else a list of { type, loc, msg, input? } that the caller owns. */
 json_t *args_decode(const struct arg *table, json_t *args, void *out);
 /* All messages of such a list as one text that the caller owns. */
 char *args_problems_text(const json_t *problems);
-/* The JSON schema: flat, with no additional properties. Defaults are read from *defaults. The caller owns it. */
+/* The JSON schema: flat, with no additional properties. Defaults are read from *defaults. The caller owns the
+ * result. */
 json_t *args_schema(const struct arg *table, const void *defaults);
 
 #endif

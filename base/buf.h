@@ -15,11 +15,11 @@ struct buf {
 void buf_release(struct buf *b);
 /* Empties but keeps the memory. */
 void buf_reset(struct buf *b);
-/* Appends all of it or nothing: -ENOBUFS if it would exceed max. */
+/* Appends all of the data or nothing: -ENOBUFS if the buffer would exceed max. */
 int buf_add(struct buf *b, const void *data, size_t n);
 int buf_add_str(struct buf *b, const char *s);
 int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Makes room for n more bytes and returns where they go (the caller raises len), or NULL past max. */
+/* Makes room for n more bytes and returns where they go (the caller raises len), or NULL if they would exceed max. */
 uint8_t *buf_reserve(struct buf *b, size_t n);
 /* Drops the first n bytes. */
 void buf_consume(struct buf *b, size_t n);

@@ -34,7 +34,8 @@ static void child_closed(uv_handle_t *handle)
 	free(c);
 }
 
-/* From here on the child only waits to be reaped. loop_free() uses this callback to close what is left. */
+/* From here on the child only waits to be reaped. If the loop is freed first, loop_free() closes it with this
+ * callback. */
 static void orphan(struct child *c)
 {
 	c->orphaned = true;
@@ -141,7 +142,7 @@ static void on_deadline(void *ctx)
 	child_kill(c, SIGKILL);
 }
 
-/* All O_CLOEXEC: uv_spawn dups what the child gets. */
+/* All ends are O_CLOEXEC; uv_spawn() duplicates those that the child gets. */
 static int make_pipes(int in[2], int out[2], int err[2], const struct child_spec *spec)
 {
 	if (spec->stdout_fd)
@@ -168,7 +169,7 @@ static int spawn(struct child *c, const struct child_spec *spec, int in, int out
 		.file = spec->argv[0],
 		.args = (char **)spec->argv,
 		.env = (char **)spec->env,
-		.flags = UV_PROCESS_DETACHED, /* setsid: the group that gets killed */
+		.flags = UV_PROCESS_DETACHED, /* setsid(): the child leads the group that is killed */
 		.stdio_count = 3,
 		.stdio = stdio,
 	};

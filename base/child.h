@@ -24,22 +24,23 @@ struct child_result {
 struct child_spec {
 	char *const *argv;    /* argv[0] is looked up in PATH */
 	char *const *env;     /* NULL = ours */
-	uint64_t deadline_ms; /* 0 = none; then the group is killed */
+	uint64_t deadline_ms; /* 0 = none; the group is killed when it passes */
 	size_t out_max;	      /* bytes captured from each of stdout and stderr; 0 = 64 KiB */
 	bool stdin_pipe;      /* child_write() feeds it */
-	/* Alternatively the caller's own descriptors, so that one child's output is another's input. They are
+	/* Alternatively, descriptors of the caller, so that one child's output can be another's input. They are
 	 * duplicated. 0 = none. */
 	int stdin_fd, stdout_fd;
 	/* If set, stdout is passed on as it arrives instead of being captured. */
 	void (*on_stdout)(void *ctx, const void *data, size_t n);
-	/* Exactly once, unless child_free() comes first. The result is valid during the call; free the child there or later. */
+	/* Called exactly once, unless child_free() is called first. The result is valid during the call; free the child
+	 * there or later. */
 	void (*on_done)(void *ctx, const struct child_result *result);
 	void *ctx;
 };
 
 /* 0 and *ret owned by the caller, or -1 with f filled and nothing started. Does not block. */
 int child_start(struct loop *loop, const struct child_spec *spec, struct child **ret, struct fail *f);
-/* Queues bytes for its stdin. -ENOBUFS past 64 MiB waiting, -EPIPE once it is closed. */
+/* Queues bytes for its stdin. -ENOBUFS if more than 64 MiB would be waiting, -EPIPE once stdin is closed. */
 int child_write(struct child *c, const void *data, size_t n);
 void child_close_stdin(struct child *c);
 /* Stops and resumes reading its stdout. */

@@ -9,9 +9,9 @@ struct confinement {
 	unsigned cpu_seconds; /* over its whole life */
 };
 
-/* From now on this process can read, write, allocate, measure and limit its own time, and exit. It cannot open a
- * file or a socket, or start or signal a process. Returns false if the kernel refuses; the caller must then exit.
- * Libraries must be loaded before. */
+/* From now on this process can read, write, allocate, measure and limit its own time, and exit. It cannot open a file
+ * or a socket, or start or signal a process. Returns false if the kernel refuses; the caller must then exit. Load all
+ * libraries before this call. */
 bool confine(const struct confinement *limits);
 
 #endif

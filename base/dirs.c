@@ -24,7 +24,7 @@ static int make_one(char *path, mode_t mode)
 		sync_parent(path);
 		return 0;
 	}
-	/* Whatever the error was, only the existence of the folder matters. */
+	/* The error does not matter if the folder exists. */
 	int error = errno;
 	struct stat st;
 	if (stat(path, &st) == 0)

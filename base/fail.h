@@ -1,4 +1,5 @@
-/* A failure has a kind, a cause and sentences for its reader, a model or a person. Only faces turn these into protocol or exit codes.
+/* A failure has a kind, a cause and sentences for its reader, a model or a person. Only faces turn these into
+ * protocol or exit codes.
  *
  *	if (fd < 0)
  *		return fail_set(f, FAIL_ENGINE, "cannot open '%s': %m", path);
@@ -35,11 +36,12 @@ struct fail {
 };
 
 void fail_release(struct fail *f);
-/* Replaces what was there. Returns -1, as the next two do, so that a return statement can end with it. */
+/* Replaces an earlier failure. Like the next two functions it returns -1, so a caller can write `return
+ * fail_set(…)`. */
 int fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Puts "<prefix>: " before the message. */
 int fail_wrap(struct fail *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Sets the next step. */
+/* Sets the hint: what to do next. */
 int fail_hint(struct fail *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Moves the failure: *from is empty afterwards. */
 void fail_move(struct fail *to, struct fail *from);

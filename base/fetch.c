@@ -14,12 +14,12 @@
 #include "base/ready.h"
 
 #define CONNECT_SECONDS 30L
-/* An answer that makes no progress for this long has timed out. A paused one does not count. */
+/* An answer that makes no progress for this long has timed out, unless it is paused. */
 #define SILENT_SECONDS 60L
 /* Maximum size of an answer's head. */
 #define FIELDS_MAX 100u
 #define FIELD_BYTES_MAX 8192u
-/* The body of a redirect is discarded. */
+/* The body of a redirect is discarded, and must not be longer than this. */
 #define IGNORED_MAX (256u << 10)
 
 /* ---- the library */
@@ -74,7 +74,7 @@ bool fetch_is_loaded(void)
 	return libcurl.loaded;
 }
 
-/* ---- what belongs together */
+/* ---- types */
 
 struct fetcher {
 	struct loop *loop;
@@ -226,7 +226,7 @@ static bool read_address(const char *text, struct sockaddr_storage *ret)
 	return inet_aton(text, &v4->sin_addr);
 }
 
-/* The host is written as an address that is not public. A proxy would connect to it without complaint. */
+/* True if the URL's host is an address that is not public. A proxy would connect to it without complaint. */
 static bool names_private(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -253,7 +253,7 @@ static bool came_from_public(const struct fetch *t)
 	return !direct || !text || !read_address(text, &sa) || fetch_is_public((const struct sockaddr *)&sa);
 }
 
-/* ---- the end of a turn in the library */
+/* ---- after a call of the library */
 
 static void tell_head(struct fetch *t)
 {
@@ -316,7 +316,7 @@ static void on_timer(void *ctx)
 	act(ctx, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* ---- what the library asks of the loop */
+/* ---- sockets and timers for the library */
 
 struct socket_watch {
 	struct fetcher *fetcher;
@@ -401,7 +401,7 @@ static bool has_field(const struct fetch *t, const char *name)
 	return false;
 }
 
-/* One line of the head; the last one is empty. An informational answer has a head too. */
+/* Called for each line of a head; the last line is empty. An informational answer has a head too. */
 static size_t on_field(char *data, size_t size, size_t n, void *ctx)
 {
 	struct fetch *t = ctx;
@@ -413,7 +413,7 @@ static size_t on_field(char *data, size_t size, size_t n, void *ctx)
 		return t->freed ? 0 : all; /* trailers */
 	if (len == 0) {
 		lib.curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-		/* The target of a redirect is known when the head is complete. */
+		/* A redirect is reported at its end, since libcurl does not know its target yet. */
 		t->redirects = status >= 300 && status < 400 && has_field(t, "location:");
 		if (status >= 200 && !t->redirects)
 			tell_head(t);
@@ -446,8 +446,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 	return t->freed ? 0 : size * n;
 }
 
-/* Checks the address that is actually connected to, so a name cannot resolve differently afterwards. A proxy,
- * which the operator chose, has another port than the URL and decides for itself where to connect. */
+/* Checks the address that is actually connected to, since a name may resolve differently each time. A proxy, which the
+ * operator chose, is recognized by a port that is not the URL's; it decides for itself where to connect. */
 static curl_socket_t on_open(void *ctx, curlsocktype purpose UNUSED, struct curl_sockaddr *a)
 {
 	const struct fetch *t = ctx;
@@ -468,7 +468,7 @@ static void on_resume(void *ctx)
 	r->inside = true;
 	lib.curl_easy_pause(t->easy, CURLPAUSE_CONT);
 	leave(r);
-	/* Handles data that arrived during the pause as if it arrived now. */
+	/* curl_easy_pause() has delivered the data that arrived during the pause. */
 }
 
 void fetch_pause(struct fetch *t, bool paused)
@@ -543,7 +543,7 @@ struct fetch *fetch_new(struct fetcher *r, const struct fetch_spec *spec, struct
 		t->fields = lib.curl_slist_append(t->fields, spec->fields->v[i]);
 	list_append(&r->fetches, &t->node);
 	if (spec->only_public && names_private(spec->url)) {
-		fail_set(f, FAIL_ENGINE, "the address is not a public one");
+		fail_set(f, FAIL_ENGINE, "the address is not public");
 		fetch_free(t);
 		return NULL;
 	}

@@ -13,11 +13,11 @@ struct fetch;	/* a request */
 
 struct fetch_head {
 	int status;
-	int64_t length;		   /* of the body as sent; -1 = unknown */
+	int64_t length;		   /* length of the body as sent; -1 = unknown */
 	const char *location;	   /* absolute; NULL = not a redirect. A redirect comes without data */
 	const struct strv *fields; /* "name: value", names in lower case */
 	bool decoded;		   /* the body is delivered decoded */
-	bool is_public;		   /* as far as is known, it did not come from a private address; a proxy hides it */
+	bool is_public;		   /* false if it came from a private address; behind a proxy this is not known */
 };
 
 struct fetch_spec {
@@ -25,12 +25,12 @@ struct fetch_spec {
 	bool head;
 	const char *user, *password; /* NULL = none */
 	const struct strv *fields;   /* "Name: value" */
-	bool compressed;	     /* request an encoding and decode it */
+	bool compressed;	     /* ask for a compressed body and decode it */
 	const char *ca_file;	     /* NULL = the library's own */
 	bool no_local;	  /* never connect to a loopback or link-local address, such as a cloud's metadata service */
-	bool only_public; /* nor to a private address or one of this machine. Not checked behind a proxy */
-	/* Called in this order, the first and the last once. on_head is not called if there was no answer. Never
-	 * called from inside these functions. */
+	bool only_public; /* nor to a private address or one of this machine; not checked behind a proxy */
+	/* Called in this order: on_head once, on_data any number of times, on_end once. on_head is not called if there
+	 * was no answer. None of them is called from inside the functions below. */
 	void (*on_head)(void *ctx, const struct fetch_head *head);
 	void (*on_data)(void *ctx, const void *data, size_t n);
 	void (*on_end)(void *ctx, const char *error); /* NULL = complete */
@@ -44,12 +44,12 @@ struct fetcher *fetcher_free(struct fetcher *r);
 
 /* NULL with f if the request is invalid. */
 struct fetch *fetch_new(struct fetcher *r, const struct fetch_spec *spec, struct fail *f);
-/* Ends it without a callback, also from inside one. Accepts NULL, returns NULL. */
+/* Cancels the request without calling on_end; callbacks may call it. Accepts NULL, returns NULL. */
 struct fetch *fetch_free(struct fetch *t);
-/* Pauses delivery until it is resumed; data that is being delivered now still arrives. */
+/* Pauses or resumes delivery. Data that is being delivered now still arrives. */
 void fetch_pause(struct fetch *t, bool paused);
 
-/* Not loopback, link-local, private or multicast, and not an address of this machine. */
+/* True unless the address is loopback, link-local, private, multicast or one of this machine's own. */
 struct sockaddr;
 bool fetch_is_public(const struct sockaddr *sa);
 

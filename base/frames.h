@@ -32,12 +32,12 @@ size_t frame_size(const uint8_t *data);
 
 void frame_reader_release(struct frame_reader *r);
 void frame_reader_feed(struct frame_reader *r, const void *data, size_t n);
-/* The same without a copy: returns where n bytes may be written; then report how many were. The first call
- * invalidates frames that were handed out. */
+/* Feeds without a copy: frame_reader_room() returns where up to n bytes may be written, and frame_reader_fed() reports
+ * how many were. frame_reader_room() invalidates frames that were handed out. */
 uint8_t *frame_reader_room(struct frame_reader *r, size_t n);
 void frame_reader_fed(struct frame_reader *r, size_t n);
-/* 1 and *ret; 0 if more bytes are needed; -EPROTO for a type that the other end must not send (payload_max()
- * returns -1); -EMSGSIZE for a payload longer than that. */
+/* 1 and *ret; 0 if more bytes are needed; -EPROTO for a type that the other end must not send (payload_max() returns
+ * -1); -EMSGSIZE for a payload longer than payload_max() returns. */
 int frame_reader_next(struct frame_reader *r, int64_t (*payload_max)(uint8_t type), struct frame *ret);
 
 /* Appends one whole frame. -EMSGSIZE past FRAME_PAYLOAD_MAX (nothing was appended). */

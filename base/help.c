@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define INDENT 2
-/* Where the text of options begins, and the longest term before it. */
+/* Column of the options' text. Longer terms have their text on the next line. */
 #define TEXT_COLUMN 22
 #define WORD_MAX 64
 

@@ -14,7 +14,7 @@
 struct help_option {
 	const char *name;     /* without the dashes */
 	const char *argument; /* NULL = takes none */
-	const char *text;     /* NULL = not for people: in no help and no page */
+	const char *text;     /* NULL = internal: in neither the help nor the man page */
 	char letter;	      /* its short form; 0 = none */
 };
 
@@ -30,7 +30,7 @@ struct help_verb {
 	const char *const *usage;	   /* what follows the name, one line for each form */
 	const char *const *text;	   /* paragraphs; may be NULL, like those below */
 	const struct help_pair *keys;	   /* what can be typed while it runs */
-	const struct help_option *options; /* beside those of help_program */
+	const struct help_option *options; /* in addition to those of help_program */
 	const struct help_pair *examples;
 	const struct help_pair *codes;
 };
@@ -48,7 +48,7 @@ struct help_program {
 void help_print(FILE *to, const struct help_program *p);
 /* Usage, description, options, examples and exit codes of one verb. */
 void help_print_verb(FILE *to, const struct help_program *p, const struct help_verb *v);
-/* Printed after a mistake: the usage of the verb, and where its help is. v NULL = the program. */
+/* Printed after a mistake: the usage of the verb, and a line that says how to get its help. v NULL = the program. */
 void help_print_usage(FILE *to, const struct help_program *p, const struct help_verb *v);
 void help_print_pointer(FILE *to, const struct help_program *p, const struct help_verb *v);
 
@@ -59,11 +59,12 @@ const struct help_option *help_find_option(const struct help_program *p, const s
 const char *help_nearest_verb(const struct help_program *p, const char *name);
 const char *help_nearest_option(const struct help_program *p, const struct help_verb *v, const char *name);
 
-/* The options for getopt_long(), as many as the table has and one that ends them. Their values count from `first` on. */
+/* Fills *ret for getopt_long(): one entry per option and an empty one at the end. Values are numbered from `first`
+ * on. */
 void help_long_options(const struct help_option *options, int first, struct option *ret);
 
-/* How many letters have to be added, left out, changed or swapped with their neighbour to make b of a; bounded by `most`, which is
- * also returned for words that are longer than 64 letters. */
+/* How many letters must be added, removed, changed or swapped with a neighbour to turn a into b. The result is at most
+ * `most`, which is also returned for words of more than 64 letters. */
 size_t help_distance(const char *a, const char *b, size_t most);
 
 #endif

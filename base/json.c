@@ -61,7 +61,7 @@ static bool needs_escape(uint8_t byte)
 	return byte < 0x20 || byte == '"' || byte == '\\';
 }
 
-/* Writes all consecutive escapes, several at a time, so that text of escapes only is as fast as other text.
+/* Writes all consecutive escapes, several at a time, so that text full of escapes is as fast as other text.
  * Returns how many source bytes they cover. */
 static size_t print_escapes(struct buf *out, const uint8_t *s, size_t n)
 {
@@ -169,7 +169,7 @@ void json_print_with(struct buf *out, const json_t *object, const char *name, co
 	json_print(out, object);
 	if (!name)
 		return;
-	out->len--; /* the closing brace */
+	out->len--; /* drop the closing brace */
 	if (json_object_size(object))
 		buf_add(out, ",", 1);
 	print_string(out, name, strlen(name));

@@ -8,7 +8,7 @@
 
 /* A JSON string. Text that is not valid UTF-8 is cleaned first (utf8_clean()). New reference, never NULL. */
 json_t *json_text(const char *s);
-/* Untrusted text made fit to be shown: utf8_clean(). Not for text with Husk's own labels. */
+/* Untrusted text, always cleaned for display by utf8_clean(). Not for text with Husk's own labels. */
 json_t *json_shown(const char *s);
 /* An untrusted name: utf8_clean_name(). */
 json_t *json_name(const char *s);

@@ -5,8 +5,8 @@
 
 #include "base/defs.h"
 
-/* Shared libraries that few programs need, loaded when they are first needed: a server that never opens Postgres does not pay
- * for libpq and the thirty libraries behind it.
+/* Shared libraries that few programs need, loaded when they are first needed: a server that never opens Postgres does
+ * not pay for libpq and the thirty libraries behind it.
  *
  *	#define FUNCTIONS(X) X(PQfinish) X(PQexec)
  *	static struct { FUNCTIONS(LIBRARY_POINTER) } lib;
@@ -14,7 +14,7 @@
  *
  *	if (!library_load(&libpq)) …; lib.PQfinish(connection);
  *
- * Name first the file of packages that carry the library along (LOADED in tools/dist/portable.py). */
+ * List the file name that packages with a bundled copy use first (LOADED in tools/dist/portable.py). */
 struct library_function {
 	const char *name;
 	void **pointer;

@@ -1,7 +1,8 @@
-/* One message per line over a byte stream: bounded lines in, a bounded queue out. Knows bytes, not JSON.
+/* One message per line over a byte stream: bounded lines in, a bounded queue out. Does not interpret the lines.
  *
- * A line ends with \n; a \r before it is dropped, and blank lines are skipped. A line over the limit is reported once and skipped up
- * to its newline, so that the next one is read correctly. Text after the last newline at EOF counts as a line. */
+ * A line ends with \n; a \r before it is dropped, and blank lines are skipped. A line over the limit is reported
+ * once and skipped up to its newline, so that the next one is read correctly. Text after the last newline at EOF
+ * counts as a line. */
 #ifndef HUSK_BASE_LINES_H
 #define HUSK_BASE_LINES_H
 
@@ -10,7 +11,7 @@
 
 /* --- the splitter: pure, bytes in and lines out --------------------------------------------------------- */
 struct line_splitter {
-	size_t max; /* bytes in a line, without its end */
+	size_t max; /* bytes in a line, without its line ending */
 	struct buf held;
 	size_t at;	/* where the next line starts in held */
 	size_t scanned; /* searched up to here without finding a newline */
@@ -29,11 +30,12 @@ enum line_status line_splitter_next(struct line_splitter *s, bool at_end, const 
 struct lines;
 
 struct lines_ops {
-	/* Valid during the call, not NUL-terminated. None of these may free the connection. */
+	/* line is valid during the call and not NUL-terminated. None of these callbacks may free the connection. */
 	void (*on_line)(void *ctx, const char *line, size_t n);
 	void (*on_too_long)(void *ctx);
-	/* There are no more lines: error 0 at EOF, else -errno. Called once. A peer that closes its side while we read nothing from
-	 * it, and then reads nothing itself for a second, counts as gone: its unread lines are dropped. */
+	/* There are no more lines: error 0 at EOF, else -errno. Called once. A peer that closes its side while we
+	 * read nothing from it, and then reads nothing itself for a second, counts as gone: its unread lines are
+	 * dropped. */
 	void (*on_eof)(void *ctx, int error);
 	/* The reader has disconnected. Called once. */
 	void (*on_write_error)(void *ctx, int error);
@@ -49,7 +51,7 @@ struct lines_limits {
 	size_t queue_max;
 };
 
-/* Takes both descriptors, on success and on failure. NULL with errno set on failure. */
+/* Takes ownership of both descriptors, on success and on failure. Returns NULL and sets errno on failure. */
 struct lines *lines_new(struct loop *loop, int in_fd, int out_fd, const struct lines_limits *limits,
 			const struct lines_ops *ops, void *ctx);
 /* Closes at once and drops what is queued. Accepts NULL, returns NULL. */

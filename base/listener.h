@@ -6,8 +6,8 @@
 
 struct listener;
 
-/* Takes the listening socket, on success and on failure. on_connection takes each new descriptor and may free the
- * listener. Returns NULL and sets errno on failure. */
+/* Takes ownership of the listening socket, on success and on failure. on_connection owns each new descriptor and may
+ * free the listener. Returns NULL and sets errno on failure. */
 struct listener *listener_new(struct loop *loop, int fd, void (*on_connection)(void *ctx, int fd), void *ctx);
 /* Closes connections that were not yet passed to on_connection. Accepts NULL, returns NULL. */
 struct listener *listener_free(struct listener *l);

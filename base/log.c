@@ -15,7 +15,7 @@ static struct {
 	void *ctx;
 	enum log_level level;
 	pthread_t thread;
-	bool busy; /* an event of fn's own is not passed on */
+	bool busy; /* fn is running; events that it logs are not passed to it */
 } watcher;
 
 void log_set_level(enum log_level level)

@@ -16,11 +16,11 @@ bool log_shows(enum log_level level);
 void log_init(void);
 /* The values of HUSK_LOG in the order of their levels; ends with NULL. */
 extern const char *const log_levels[];
-/* Also passes events up to this level to fn, from the thread that calls this alone. One at a time; fn = NULL passes none. text ends
- * without a line break and may hold any control character. */
+/* Also passes events of the calling thread up to this level to fn. There is one watcher at a time; fn = NULL removes
+ * it. text ends without a line break and may hold any control character. */
 typedef void log_fn(void *ctx, enum log_level level, const char *text);
 void log_watch(log_fn *fn, void *ctx, enum log_level level);
-/* Does nothing if ctx is not the one that watches. */
+/* Removes the watcher if it was set with this ctx. */
 void log_unwatch(const void *ctx);
 void log_line(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

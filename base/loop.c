@@ -19,8 +19,9 @@
 #define NOTICE_MS 5000
 #define END_MS 60000
 
-/* A freed block that is larger goes back to the system at once. Others are kept for the next answer of that size, since fresh pages cost
- * more than what is done with them; TRIM_MS after the last large one everything that is free goes back. */
+/* Freed blocks above this size go back to the system at once. Smaller ones are kept for the next answer, since filling
+ * fresh pages costs more than the work on their content. All free memory goes back TRIM_MS after the last large
+ * block. */
 #define KEPT_BLOCK_MAX (3 << 20) /* an answer of 1 MB, in a buffer that has doubled */
 #define KEPT_MAX (24 << 20)	 /* a server stays below 64 MiB (tests/e2e/test_hostile.py) */
 #define TRIM_MS 5000
@@ -31,6 +32,7 @@ struct loop {
 	struct timer *trim; /* NULL = memory is left to the C library */
 	void *attached;
 	void (*free_attached)(void *data);
+	struct list owned; /* of struct loop_owned */
 	int code;
 	bool stopped;
 };
@@ -57,7 +59,7 @@ struct signals {
 	size_t n;
 	void (*fn)(void *ctx, int signo);
 	void *ctx;
-	bool ends; /* ends the program if it is SIGTERM */
+	bool ends; /* SIGTERM ends the program */
 	unsigned open;
 };
 
@@ -69,8 +71,22 @@ int loop_make(struct loop **ret)
 		free(loop);
 		return r;
 	}
+	list_init(&loop->owned);
 	*ret = loop;
 	return 0;
+}
+
+void loop_own(struct loop *loop, struct loop_owned *owned)
+{
+	if (!owned->node.next)
+		list_append(&loop->owned, &owned->node);
+}
+
+void loop_disown(struct loop_owned *owned)
+{
+	if (owned->node.next)
+		list_remove(&owned->node);
+	owned->node = (struct list){ 0 };
 }
 
 struct loop *loop_new(void)
@@ -96,6 +112,8 @@ struct loop *loop_free(struct loop *loop)
 		uv_prepare_stop(&loop->before_wait);
 		loop->trim = timer_free(loop->trim);
 	}
+	list_for_each(o, &loop->owned, struct loop_owned, node)
+		o->fn(o->ctx);
 	/* Lets pending closes finish first, so that their owners' memory is freed too. */
 	for (int i = 0; i < 8 && uv_run(&loop->uv, UV_RUN_NOWAIT); i++)
 		continue;
@@ -239,7 +257,7 @@ bool timer_active(const struct timer *t)
 	return uv_is_active((const uv_handle_t *)&t->uv);
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static void on_trim(void *ctx)
 {
@@ -268,10 +286,10 @@ void loop_keep_memory(struct loop *loop)
 	uv_unref((uv_handle_t *)&loop->before_wait);
 }
 
-/* --- signals --------------------------------------------------------------------------------------------------------- */
+/* --- signals ------------------------------------------------------------------------------------------------------ */
 
 static unsigned notice_ms = NOTICE_MS;
-static struct sigaction by_loop; /* libuv's own for SIGTERM */
+static struct sigaction by_loop; /* libuv's handler for SIGTERM */
 
 /* From now on the process has this long to exit; then the kernel kills it. */
 static void end_within(unsigned ms)
@@ -362,7 +380,7 @@ struct signals *signals_free(struct signals *s)
 static void waker_woken(uv_async_t *handle)
 {
 	struct waker *w = container_of(handle, struct waker, uv);
-	watchdog_note("a word from another thread");
+	watchdog_note("a call from another thread");
 	w->fn(w->ctx);
 }
 

@@ -50,8 +50,8 @@ static size_t escape_size(const uint8_t *s, size_t n)
 	return memcmp(s + 2, "0000", 4) == 0 ? 0 : 6;
 }
 
-/* s is behind an opening quote. Returns the offset of the closing quote, or n if there is none or the string is
- * not valid. */
+/* s points after an opening quote. Returns the offset of the closing quote, or n if there is none or the string is not
+ * valid. */
 static size_t string_end(const uint8_t *s, size_t n, bool *ret_escaped)
 {
 	*ret_escaped = false;

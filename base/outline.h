@@ -1,6 +1,6 @@
-/* JSON without its long strings. A picture is one string of a megabyte in a short message. Parsing it into a tree
- * and printing it again would cost more than everything else that is done with it. Here it is only checked, and
- * stays where it is. */
+/* Parses JSON without its long strings. A picture is one string of a megabyte in a short message. Parsing that string
+ * into a tree and printing it again would cost more than all other work on the message. An outline only checks the
+ * string and leaves it where it is. */
 #ifndef HUSK_BASE_OUTLINE_H
 #define HUSK_BASE_OUTLINE_H
 
@@ -20,9 +20,9 @@ struct outline {
 };
 
 /* Leaves out valid string values (not names) of at least min bytes. Invalid ones stay in for the parser to reject.
- * Without a mark, "" replaces each of them, including strings with escapes. With a mark, a string that begins with
- * it replaces each, and only strings without escapes are left out. The mark must be unknown outside. The JSON and
- * the mark must outlive the outline. */
+ * Without a mark, each is replaced by "", even if it contains escapes. With a mark, each is replaced by a string that
+ * begins with the mark, and strings with escapes stay in. Peers must not know the mark. The JSON and the mark must
+ * outlive the outline. */
 void outline_make(struct outline *o, const void *json, size_t n, size_t min, const char *mark);
 void outline_release(struct outline *o);
 

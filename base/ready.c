@@ -38,7 +38,7 @@ struct ready *ready_free(struct ready *r)
 	return NULL;
 }
 
-/* The reader or writer will find the error. */
+/* Reports an error as readiness: the next read or write returns it. */
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct ready *r = container_of(handle, struct ready, poll);

@@ -11,13 +11,13 @@
 /* A byte that is not UTF-8, as a cell. */
 #define RAW_BYTE 0x80000000u
 /* Bytes between two checks of the deadline. */
-#define LOOK_EVERY (64u << 10)
+#define CHECK_EVERY (64u << 10)
 
 struct row {
 	uint32_t *cells;
 	size_t n, cap;
 	size_t blank; /* number of cells at its start that are known to be blank */
-	bool moved;   /* rewritten, so blanks at its end only covered older text */
+	bool moved;   /* overwritten or erased in part, so blanks at its end only covered older text */
 	bool wrapped; /* its line continues in the next row */
 };
 
@@ -133,7 +133,7 @@ static void write_cell(struct screen *s, uint32_t c)
 	r->n = MAX(r->n, s->column);
 }
 
-/* Missing parameters are `otherwise`. */
+/* Returns `otherwise` for a missing parameter. */
 static size_t parameter(const uint8_t *s, size_t n, size_t which, size_t otherwise)
 {
 	size_t value = 0, at = 0;
@@ -279,12 +279,12 @@ static size_t show(struct screen *s, const uint8_t *at, size_t n, const uint8_t 
 static size_t play(struct screen *s, const uint8_t *bytes, size_t n)
 {
 	const uint8_t *no_end = bytes;
-	size_t i = 0, look = LOOK_EVERY;
+	size_t i = 0, check_at = CHECK_EVERY;
 	s->n_rows = 1;
 	s->blanks_left = SCREEN_BLANKS(n);
 	s->erasures_left = SCREEN_ERASURES(n);
-	while (i < n && (i < look || !deadline_passed())) {
-		look = i < look ? look : i + LOOK_EVERY;
+	while (i < n && (i < check_at || !deadline_passed())) {
+		check_at = i < check_at ? check_at : i + CHECK_EVERY;
 		i += show(s, bytes + i, n - i, &no_end);
 	}
 	for (size_t row = 0; row < s->n_rows; row++) {
@@ -309,8 +309,8 @@ size_t screen_settle(struct buf *out, const void *data, size_t n)
 /* Line by line, so that the deadline is checked in between. Cleaning never spans a line break. */
 static void clean(struct buf *out, const uint8_t *s, size_t n)
 {
-	while (n > LOOK_EVERY) {
-		const uint8_t *end = memchr(s + LOOK_EVERY - 1, '\n', n - LOOK_EVERY + 1);
+	while (n > CHECK_EVERY) {
+		const uint8_t *end = memchr(s + CHECK_EVERY - 1, '\n', n - CHECK_EVERY + 1);
 		size_t piece = end ? (size_t)(end - s) + 1 : n;
 		utf8_clean(out, s, piece);
 		s += piece;

@@ -13,7 +13,7 @@ size_t span_space(const uint8_t *s, size_t n)
 	return i;
 }
 
-/* \u and four digits. */
+/* True for \u and four hexadecimal digits. */
 static bool is_code(const uint8_t *s, size_t n)
 {
 	return n >= 6 && s[0] == '\\' && s[1] == 'u' && isxdigit(s[2]) && isxdigit(s[3]) && isxdigit(s[4]) &&
@@ -25,7 +25,7 @@ static bool is_in_d(const uint8_t *code, char first, char last)
 	return (code[2] | 0x20) == 'd' && (code[3] | 0x20) >= first && (code[3] | 0x20) <= last;
 }
 
-/* Surrogates come in pairs. */
+/* Length of the escape at s, or 0. Surrogates must come in pairs. */
 static size_t escape(const uint8_t *s, size_t n)
 {
 	if (n >= 2 && s[1] && strchr("\"\\/bfnrt", s[1]))

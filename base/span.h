@@ -5,7 +5,8 @@
 
 #include "base/defs.h"
 
-/* Length of the value at s, or 0 if it is not valid JSON or is nested deeper than SPAN_DEPTH_MAX. Linear in the result. */
+/* Length of the value at s, or 0 if it is not valid JSON or is nested deeper than SPAN_DEPTH_MAX. Linear in the
+ * result. */
 size_t span_value(const uint8_t *s, size_t n);
 /* Bytes of white space at s. */
 size_t span_space(const uint8_t *s, size_t n);

@@ -35,7 +35,7 @@ struct outgoing {
 	int fds[STREAM_DESCRIPTORS_MAX];
 	size_t n;
 };
-/* Maximum received with one read or sent with one write. The system closes any more. */
+/* Room for the descriptors of one read or write. The system closes received ones that do not fit. */
 union control {
 	struct cmsghdr header;
 	char space[CMSG_SPACE(STREAM_DESCRIPTORS_MAX * sizeof(int))];
@@ -50,7 +50,7 @@ struct stream {
 	size_t queue_at; /* bytes of queue already written */
 	size_t queue_max;
 	uint64_t written;     /* total bytes */
-	struct list outgoing; /* of struct outgoing, ordered by offset */
+	struct list outgoing; /* list of struct outgoing, ordered by offset */
 	bool paused, hung_up, eof, write_failed, freed, dispatching;
 	unsigned handles; /* not yet closed by libuv */
 };
@@ -134,9 +134,12 @@ static void tell_hangup(struct stream *s)
 		s->ops.on_hangup(s->ctx);
 }
 
-/* Frees what a callback released. */
+/* Sends what the callbacks wrote, without waiting for the loop to report that the descriptor is writable. Frees a
+ * stream that a callback released. */
 static void end_dispatch(struct stream *s)
 {
+	if (!s->freed)
+		write_some(s);
 	s->dispatching = false;
 	if (s->freed)
 		release_if_closed(s);
@@ -150,13 +153,10 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 	watchdog_note("a stream");
 	s->dispatching = true;
 	bool input = handle == &s->in.poll;
-	bool output = handle == &s->out.poll || s->in.fd == s->out.fd;
 	if (input && !s->paused && !s->eof && (events & (UV_READABLE | UV_DISCONNECT) || status < 0))
 		read_some(s);
 	else if (input && s->paused && !s->hung_up && events & UV_DISCONNECT)
 		tell_hangup(s);
-	if (output && !s->freed && (events & UV_WRITABLE || status < 0))
-		write_some(s);
 	end_dispatch(s);
 }
 
@@ -167,8 +167,6 @@ static void on_idle(uv_idle_t *handle)
 	s->dispatching = true;
 	if (handle == &s->in.idle)
 		read_some(s);
-	else
-		write_some(s);
 	end_dispatch(s);
 }
 
@@ -338,7 +336,7 @@ static ssize_t send_with(int to, const void *data, size_t n, const struct outgoi
 	return sendmsg(to, &message, 0);
 }
 
-/* The part of the queue that fits into one call: a write ends where descriptors accompany the next byte. */
+/* Writes the part of the queue that fits into one call. A write ends where descriptors accompany the next byte. */
 static ssize_t write_piece(struct stream *s)
 {
 	struct outgoing *o = list_first(&s->outgoing, struct outgoing, node);
@@ -423,9 +421,9 @@ int stream_write(struct stream *s, const void *data, size_t n)
 		buf_consume(&s->queue, s->queue_at);
 		s->queue_at = 0;
 	}
-	/* Most writes fit into the pipe at once: one system call and no turn of the loop. Failures are reported
-	 * from the loop, since callbacks never run inside the call that caused them. Short writes that answer what
-	 * is being read go out together; long ones would only be copied for that. */
+	/* Most writes fit into the pipe at once: one system call and no turn of the loop. Failures are reported from
+	 * the loop, since callbacks never run inside the call that caused them. Short writes made by callbacks are
+	 * queued and sent together. Long ones are not, because queueing costs a copy. */
 	bool waits = stream_queued(s) || (s->dispatching && n < READ_CHUNK);
 	size_t done = waits ? 0 : write_now(s, data, n);
 	if (!stream_queued(s)) {

@@ -23,8 +23,9 @@ struct stream_ops {
 	void (*on_hangup)(void *ctx);
 };
 
-/* Takes both descriptors (in_fd == out_fd is one socket; either may be -1), on success and on failure.
- * Pipes, sockets, terminals and regular files. Reading starts at once. Returns NULL and sets errno on failure. */
+/* Takes ownership of both descriptors, on success and on failure. in_fd == out_fd is one socket; either may be -1.
+ * Accepts pipes, sockets, terminals and regular files. Reading starts at once. Returns NULL and sets errno on
+ * failure. */
 struct stream *stream_new(struct loop *loop, int in_fd, int out_fd, const struct stream_ops *ops, void *ctx);
 /* Closes at once; queued writes are dropped. Accepts NULL, returns NULL. */
 struct stream *stream_free(struct stream *s);

@@ -4,8 +4,8 @@
 
 static void take(struct strv *s, char *value)
 {
-	/* Grows by doubling, because a session decides how many there are. There is always room for the next power
-	 * of two above n. */
+	/* Grows by doubling, because a session may decide how many strings there are. The capacity is always a power of
+	 * two above n. */
 	if ((s->n & (s->n + 1)) == 0)
 		s->v = xrealloc(s->v, 2 * (s->n + 1) * sizeof(*s->v));
 	s->v[s->n++] = value;

@@ -57,8 +57,8 @@ static size_t skip_csi(const uint8_t *s, size_t n)
 	return i < n && s[i] >= 0x40 && s[i] <= 0x7e ? i + 1 : i;
 }
 
-/* OSC, DCS, APC, PM, SOS: up to BEL or ESC \, but never past the end of the line. There is no terminator before *no_end; this keeps a
- * line full of introducers from being searched again for each of them. */
+/* OSC, DCS, APC, PM, SOS: up to BEL or ESC \, but never past the end of the line. There is no terminator before
+ * *no_end; this keeps a line full of introducers from being searched again for each of them. */
 static size_t skip_string(const uint8_t *s, size_t n, const uint8_t **no_end)
 {
 	size_t i = 2;
@@ -117,7 +117,7 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Sorted. */
+/* The ranges are sorted. */
 static bool is_in(uint32_t c, const struct range *ranges, size_t n)
 {
 	size_t low = 0;
@@ -203,7 +203,7 @@ static const char *bracket(uint32_t c)
 	}
 }
 
-/* A long sequence can itself be a message, so only its first character and the count are shown. */
+/* A long sequence can itself be a message, so only its first characters and a count are shown. */
 #define HIDDEN_NAMED 4
 
 static void add_hidden(struct buf *out, const uint32_t *first, size_t run)
@@ -281,7 +281,7 @@ static void add_character(struct cleaning *c, const uint8_t *s, size_t length)
 		keep(c, s, length);
 }
 
-/* Neither text nor the start of an escape sequence. */
+/* True if the byte at s is neither text nor the start of an escape sequence. */
 static bool is_bad(const uint8_t *s, size_t n)
 {
 	return s[0] != ESC && !is_plain(s[0]) && utf8_sequence(s, n) < 2;

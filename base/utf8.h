@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-/* Appends the text of n bytes. Each ill-formed sequence becomes U+FFFD, NUL becomes U+2400 (a visible mark), ANSI
+/* Appends n bytes as clean text. Each ill-formed sequence becomes U+FFFD, NUL becomes U+2400 (a visible mark), ANSI
  * escape sequences (CSI, OSC, charset selections) are dropped, and C0 controls other than \t \n \r \b and C1
  * controls become U+FFFD. Characters that a model reads but people do not see (bidirectional controls, zero-width,
  * filler and tag characters) are named: <U+202E>. Joiners and variation selectors stay where writing needs them. ⟦
@@ -12,8 +12,8 @@
 void utf8_clean(struct buf *out, const void *data, size_t n);
 /* The same for an untrusted name, which must stay on one line: all controls become U+FFFD. */
 void utf8_clean_name(struct buf *out, const char *name);
-/* Length of the well-formed sequence at s (n > 0), or 0; and length of the escape sequence at s, whose first byte
- * is ESC. Set *no_end to s for the first call on a text; afterwards the callee maintains it. */
+/* utf8_sequence(): length of the well-formed sequence at s (n > 0), or 0. utf8_escape(): length of the escape sequence
+ * at s, which begins with ESC. Set *no_end to s before the first call on a text; each call updates it. */
 size_t utf8_sequence(const uint8_t *s, size_t n);
 size_t utf8_escape(const uint8_t *s, size_t n, const uint8_t **no_end);
 uint32_t utf8_decode(const uint8_t *s, size_t length);

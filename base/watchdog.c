@@ -20,7 +20,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* The handler runs in the loop's thread. */
+/* State shared with the signal handler, which runs in the loop's thread. */
 static struct {
 	uv_prepare_t before_wait;
 	bool on;
@@ -47,7 +47,7 @@ static void set_timer(uint64_t ms)
 	w.set = timer_settime(w.timer, 0, &once, NULL) == 0;
 }
 
-/* --- in the handler: nothing that allocates or locks ----------------------------------------------------------------- */
+/* --- in the handler: nothing that allocates or locks -------------------------------------------------------------- */
 
 struct line {
 	char text[256];
@@ -105,7 +105,7 @@ static void on_timer(int signo UNUSED)
 	errno = saved;
 }
 
-/* --- on the loop ----------------------------------------------------------------------------------------------------- */
+/* --- on the loop -------------------------------------------------------------------------------------------------- */
 
 static void on_wait(uv_prepare_t *handle UNUSED)
 {

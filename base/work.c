@@ -31,7 +31,7 @@ struct lane {
 	struct list waiting; /* ordered by round */
 	unsigned running, max;
 	uint64_t turn; /* round of the job that started last */
-	char *session; /* the same */
+	char *session; /* session of that job */
 };
 
 struct lanes {
@@ -71,7 +71,7 @@ static struct lane *lane_of(const struct work *w)
 	return w->spec.bulk ? &lanes->v[LANE_BULK] : w->spec.render ? &lanes->v[LANE_RENDER] : NULL;
 }
 
-static unsigned running; /* of any loop; used on the loop only */
+static unsigned running; /* jobs of all loops; used on the loop only */
 
 static void run(uv_work_t *req)
 {
@@ -95,7 +95,7 @@ static void begin_turn(struct lane *lane, const struct work *w)
 	lane->session = w->session ? xstrdup(w->session) : NULL;
 }
 
-/* Behind jobs of earlier rounds and of the same round. */
+/* Queues the job behind jobs of earlier rounds and of the same round. */
 static void wait_turn(struct lane *lane, struct work *w)
 {
 	struct list *before = &lane->waiting;

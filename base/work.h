@@ -8,8 +8,9 @@
 struct work_spec {
 	/* Runs in a thread of the pool. */
 	void (*fn)(void *ctx);
-	/* On the loop, exactly once, when fn has returned. After work_forget(), `forgotten` is set: free the context and do nothing
-	 * else. Not called if the loop is freed first: a process that exits does not wait for its threads. */
+	/* Called on the loop, exactly once, when fn has returned. After work_forget(), `forgotten` is set: free the
+	 * context and do nothing else. Not called if the loop is freed first: a process that exits does not wait for
+	 * its threads. */
 	void (*on_done)(void *ctx, bool forgotten);
 	void *ctx;
 	/* May take long (a large file, a slow disk). Bulk work uses only part of the pool and is queued for it, so
@@ -34,7 +35,8 @@ void work_forget(struct work *w);
 /* True while an on_done is still due. exit() would wait for it, because libuv joins its threads when it is
  * unloaded; _exit() does not. */
 bool work_is_running(void);
-/* Closes a descriptor off the loop. Closing the last descriptor of a large deleted file takes a while. -1 is fine. */
+/* Closes a descriptor off the loop, since closing the last descriptor of a large deleted file takes a while. fd may be
+ * -1. */
 void work_close(struct loop *loop, int fd);
 
 #endif

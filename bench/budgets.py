@@ -24,7 +24,7 @@ class Budget:
 
 
 def faster(part, measure, peer, times, what=None):
-    """How many times as long the peer takes."""
+    """A budget for the peer's time as a multiple of Husk's."""
     return Budget(part, f"{what or measure}: times faster than {peer[1]}", times, lambda p50: p50(measure, peer[0]) / p50(measure), [measure],
                   at_least=True)
 
@@ -53,6 +53,7 @@ def with_parts(budget, measures):
 
 
 JUPYTER, PER_CALL, DOCKER = ("jupyter", "jupyter_client"), ("per-call", "one process per call"), ("docker", "docker cp")
+RATE = "calls per second, 8 sessions"
 ROW, PAUSE = "python: 1+1, back to back", "python: 1+1, after a pause of 20 ms"
 
 BUDGETS = [
@@ -64,11 +65,11 @@ BUDGETS = [
     share("calls", "python: a 505 KB picture", JUPYTER, 1),
     plain("calls", "python: answer with 1 MB of text, for each byte of it", 1.1),
     *(faster("calls", f"{language}: terminal true", PER_CALL, 20) for language in LANGUAGES),
-    plain("rates", "calls per second, 8 sessions", 6000, at_least=True),
+    with_parts(plain("rates", RATE, 6000, at_least=True), [f"{RATE}: CPU of a call, {part}" for part in ("client", "server", "PID 1", "kernel")]),
     *(cold(language) for language in LANGUAGES),
     *(share("create-cold", f"python: stop, {network}", ("docker", "docker rm -f"), 1.2) for network in ("no network", "network")),
     *(plain("create-warm", f"{language}: create, warm", 5, what=f"{language}: create, warm, ms") for language in LANGUAGES),
-    share("first", "first create of a server", ("llm-sandbox", "llm-sandbox"), 1),
+    with_parts(share("first", "first create of a server", ("llm-sandbox", "llm-sandbox"), 1), ["python: create, network", "python: the kernel's own start"]),
     *(plain("first", f"burst: create {k} of 5", 10, what=f"burst: create {k} of 5, ms") for k in (1, 2, 3)),
     plain("start", "server: start to first answer", 4, what="server: start to first answer, ms"),
     share("adapter", "ipykernel: 1+1, back to back", ("jupyter-tcp", "jupyter_client inside"), 1),
@@ -82,7 +83,7 @@ BUDGETS = [
 
 
 def growth(last):
-    """These compare one session with the most that were measured."""
+    """Budgets that compare one session with the largest number measured."""
     one, many = "beside 1 idle sessions", f"beside {last} idle sessions"
     return [
         Budget("growth", f"1+1 beside {last} idle sessions: times beside one", 1.3, lambda p50: p50(f"{many}: 1+1") / p50(f"{one}: 1+1"),

@@ -1,4 +1,6 @@
-"""Containers without Husk: plain ones, one process per call (the system that Husk replaces), and a kernel alone over its link (the floor)."""
+"""Containers without Husk: plain containers, one process per call (the system that Husk replaces), and a kernel alone
+over its link (a lower bound).
+"""
 
 import contextlib
 import json
@@ -101,7 +103,7 @@ class PerCall:
         raise Failed(f"the {language} kernel of one process per call does not answer")
 
     def run(self, code, text):
-        """Milliseconds of one call, whose output must be this text."""
+        """Returns the milliseconds of one call. Its output must be this text."""
         began = time.perf_counter()
         out = docker("exec", "-i", self.container.name, *CLIENTS[self.language], input=f"{code}\n")
         took = milliseconds(began)
@@ -147,7 +149,7 @@ class Kernel:
         taken, self.taken = os.pipe()
         out, err = os.pipe(), os.pipe()
         for pipe in (out, err):
-            os.fchown(pipe[1], 65532, 65532)  # R opens them again, by name
+            os.fchown(pipe[1], 65532, 65532)  # R reopens the pipes by name
         env = {"HUSK_TAKEN_FD": str(taken), "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "2", **manifest.get("env", {})}
         began = time.perf_counter()
         if tcp:
@@ -177,11 +179,11 @@ class Kernel:
         self.number = 0
 
     def read(self, word):
-        """Messages until one with this word near its start."""
+        """Reads messages until one has this word near its start."""
         while True:
             size = int.from_bytes(self.exactly(4), "big")
             head = self.exactly(size)[:200]
-            if head.startswith((b'{"op":"display"', b'{"op":"sync"')):  # PID 1 confirms it
+            if head.startswith((b'{"op":"display"', b'{"op":"sync"')):  # confirmed in PID 1's place
                 os.write(self.taken, b".")
             if b'"sync":true' in head:
                 self.link.sendall(b'\0\0\0\x0f{"op":"synced"}')
@@ -205,7 +207,7 @@ class Kernel:
         return bytes(data)
 
     def put(self, name, data):
-        """A file in its /workspace."""
+        """Writes a file into the container's /workspace."""
         pathlib.Path("/proc", str(self.container.pid()), "root", "workspace", name).write_bytes(data)
 
     def run(self, code):

@@ -43,7 +43,7 @@ def parent(pid):
 
 
 def memory_kb(pid):
-    """Memory of a process: its share of shared memory included (Pss), and private only."""
+    """Memory of a process: with its share of shared memory (Pss), and private memory only."""
     try:
         lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
     except OSError:
@@ -74,7 +74,7 @@ def children(pid):
 
 
 class Server(Client):
-    """Ends with all its sessions. A setting of None is left at Husk's default."""
+    """A server that ends with all its sessions. A setting of None keeps Husk's default."""
 
     def __init__(self, binary, home, **settings):
         self.home = pathlib.Path(home)
@@ -97,7 +97,7 @@ class Server(Client):
         return self.stderr.read_text(errors="replace")[-2000:]
 
     def check(self, tool, result):
-        """A run must have ended well, and every file of a copy must have been copied. isError does not show either."""
+        """Checks that a run succeeded, or that every file of a copy was copied. isError shows neither."""
         super().check(tool, result)
         if tool in RUNS:
             ended = result["_meta"]["dev.husk/result"]["ending"]
@@ -107,7 +107,7 @@ class Server(Client):
             raise Failed(f"{tool} failed: {text_of(result)[:2000]}")
 
     def session(self, **arguments):
-        """A session's id."""
+        """Creates a session and returns its id."""
         found = json.loads(text_of(self.call("create_session", **arguments)))["session_id"]
         self.sessions.append(found)
         return found
@@ -120,7 +120,7 @@ class Server(Client):
         return children(self.pid)
 
     def ask_store(self, sql, *values):
-        """The first column of the first row; None if there is none."""
+        """Returns the first column of the first row, or None if there is no row."""
         with contextlib.closing(sqlite3.connect(self.home / "state" / "husk" / "husk.db", timeout=60)) as database:
             return next((row[0] for row in database.execute(sql, values)), None)
 

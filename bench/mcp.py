@@ -14,7 +14,7 @@ PROTOCOL = "2025-06-18"
 
 
 class Client:
-    """`check` gets a result and raises Failed."""
+    """`check` gets each result and raises Failed if it is wrong."""
 
     def __init__(self, command, env=None, stderr=subprocess.DEVNULL):
         self.number = 0
@@ -40,7 +40,7 @@ class Client:
         return self.number
 
     def read(self):
-        """The next answer, parsed; its bytes are counted."""
+        """Returns the next answer, parsed, and counts its bytes."""
         while True:
             line = self.input.readline()
             if not line:
@@ -66,7 +66,7 @@ class Client:
         return self.begin("tools/call", {"name": tool, "arguments": arguments})
 
     def call(self, tool, **arguments):
-        """The checked result of a tool."""
+        """Calls a tool and returns its checked result."""
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
         self.check(tool, result)
         return result

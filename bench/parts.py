@@ -109,7 +109,9 @@ class Bench:
         results.turns(f"{language}: terminal true", self.rounds(50), shells)
 
     def add_peers(self, stack, small, paused, rare, large, show):
-        """jupyter_client in every row, and in the rows of small calls mcp-repl and llm-sandbox, which take longer."""
+        """Adds jupyter_client to every row, and mcp-repl and llm-sandbox, which take longer, to the rows of small
+        calls.
+        """
         jupyter, repl = peers.Jupyter(self.venv()), peers.McpRepl(self.venv())
         sandbox = peers.LlmSandbox(self.venv(), self.images["python"])
         for peer in (jupyter, repl, sandbox):
@@ -138,7 +140,7 @@ class Bench:
         return show
 
     def cpu(self, results, language, sessions):
-        """Microseconds on a CPU for each call, by process: load on the machine changes them little."""
+        """Microseconds on a CPU for each call, by process. Other load on the machine changes them little."""
         n = self.rounds(500)
         for name, session in sessions.items():
             server = self.servers[name]
@@ -176,19 +178,30 @@ class Bench:
         for name, server in self.servers.items():
             sessions = [server.session(language="python", network=False) for _ in range(most)]
             for width in (1, 8, 32):
-                for _ in range(5 if width <= most else 0):
-                    results.add(f"calls per second, {width} sessions", name, self.rate(server, sessions[:width]), "/s")
+                if width <= most:
+                    self.add_rates(results, name, server, sessions[:width])
             self.beside_busy(results, name, server, sessions[:3])
             for session in sessions:
                 server.stop_session(session)
             results.note_load()
             print(f"  {name}", flush=True)
 
-    def rate(self, server, sessions):
-        """Each session always has one call under way."""
-        whose = {}
+    def add_rates(self, results, name, server, sessions):
+        measure, firsts = f"calls per second, {len(sessions)} sessions", [server.pid_1(session) for session in sessions]
+        parts = {"client": [os.getpid()], "server": [server.pid, *server.helpers()], "PID 1": firsts,
+                 "kernel": [pid for first in firsts for pid in children(first)]}
         for session in sessions:
             server.call("execute_code", session_id=session, code="1+1")
+        for _ in range(5):
+            before = {part: sum(map(cpu_us, pids)) for part, pids in parts.items()}
+            count, seconds = self.rate(server, sessions)
+            results.add(measure, name, count / seconds, "/s")
+            for part, pids in parts.items():
+                results.add(f"{measure}: CPU of a call, {part}", name, (sum(map(cpu_us, pids)) - before[part]) / count, "us")
+
+    def rate(self, server, sessions):
+        """Returns the number of calls and the seconds that they took. Each session always has one call in progress."""
+        whose = {}
         count, began, seconds = 0, time.perf_counter(), max(0.5, 2 * self.n)
         for session in sessions:
             whose[server.start_call("execute_code", session_id=session, code="1+1")] = session
@@ -201,7 +214,7 @@ class Bench:
             count += 1
             if time.perf_counter() - began < seconds:
                 whose[server.start_call("execute_code", session_id=session, code="1+1")] = session
-        return count / (time.perf_counter() - began)
+        return count, time.perf_counter() - began
 
     def beside_busy(self, results, name, server, sessions):
         """A call in one session while none, one or two others use a CPU all the time."""
@@ -214,7 +227,7 @@ class Bench:
                 results.add(f"1+1 beside {busy} busy sessions", name, call())
             for other, number in zip(others, running):
                 server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
-                server.call("execute_code", session_id=other, code="1+1")  # the busy cell is over when this one has run
+                server.call("execute_code", session_id=other, code="1+1")  # queued behind the busy cell, so it waits for its end
 
     # --- life
 
@@ -245,7 +258,9 @@ class Bench:
         results.add(f"{language}: stop, {words}", name, milliseconds(began))
 
     def create_warm(self, results):
-        """A container is ready. A session with its own variables needs a new interpreter in it."""
+        """Creates while a warm container is ready. A session with its own environment variables needs a new interpreter
+        in it.
+        """
         for language in LANGUAGES:
             with self.server(f"warm-{language}", WARM_POOL=f"{language}:1") as server:
                 server.stop_session(server.session(language=language))

@@ -1,4 +1,4 @@
-"""The results as a table, as JSON, as a plot, and as docs/bench.md."""
+"""Writes the results as a table, as JSON, as a plot, and as docs/bench.md."""
 
 import json
 import math
@@ -8,37 +8,41 @@ NAMES = {"husk": "Husk", "husk-exec": "Husk over docker exec", "kernel": "the ke
          "llm-sandbox": "llm-sandbox", "per-call": "one process per call", "docker": "docker run, rm, cp"}
 COLORS = {"husk": "#1f4e79", "husk-exec": "#5b9bd5", "kernel": "#70ad47", "jupyter": "#d9a441", "jupyter-tcp": "#d9a441", "jupyter-ipc": "#e8c98a",
           "mcp-repl": "#c0504d", "llm-sandbox": "#9e6bb5", "per-call": "#b0b0b0", "docker": "#808080"}
-# Other programs that a user could choose. The kernel alone is the floor of Husk itself, and docker run starts no interpreter.
+# Other programs that a user could choose. The kernel alone is a lower bound for Husk itself, and docker run starts no
+# interpreter.
 PEERS = ("jupyter", "jupyter-tcp", "jupyter-ipc", "mcp-repl", "llm-sandbox", "per-call", "docker")
-HOW = """Every part runs in one go, and contenders take turns in each round, so that load on the machine
-meets all of them. The time of a call runs from the arguments as values of Python to the parsed
-answer as values of Python, for Husk and for jupyter_client alike. Every answer is checked: how the
-run ended, its value or the length of its text, that a picture came, that every file was copied. The
-first that is wrong ends the benchmark with status 1. So does a budget that is missed, or that could
-not be measured.
+HOW = """All programs of a measure run in one go and take turns in each round, so that load on the machine
+affects all of them. The time of a call includes the conversion of its arguments from Python values
+and of the answer to Python values, for Husk and for jupyter_client alike.
 
-- **back to back**: twenty calls of one contender in a row, then the next contender's turn. **after
-  a pause**: each call is preceded by 20 ms of sleep in the process that makes it, as between the
-  calls of an agent; caches and CPUs have gone cold.
+Every answer is checked: the ending of the run, its value or the length of its text, the picture,
+the copied files. A wrong answer ends the benchmark with status 1. So does a budget that is missed
+or could not be measured.
+
+- **back to back**: twenty calls of one program in a row, then the turn of the next program. **after
+  a pause**: the calling process sleeps for 20 ms before each call, as between the calls of an
+  agent; meanwhile caches and CPUs become cold.
 - **1 MB of text**: 999,000 characters, all of which reach the client. **a 505 KB picture**: a PNG
   of noise.
 - **the kernel alone**: our kernel in a container's namespaces with the benchmark at the other end
   of its link, without PID 1 and the server.
 - **one process per call**: `docker exec` and a fresh client of the language for each call, as in
   the system that Husk replaces.
-- **mcp-repl** (Posit's) runs its interpreter on the host, in no container; its first call starts
-  it. **llm-sandbox** starts a process for each call, in a container of the same image.
-  **jupyter_client inside** talks to an ipykernel in one container with it.
-- **create, no network**: a session in a new container until it is answered, against `docker run` of
-  a `sleep` with the same flags plus the kernel's own start. **create, warm**: a container was
-  ready. **first create of a server**: a fresh server with default settings creates a session with
-  the network, one second after a client asked for the list of tools, where Husk was used before.
-  **burst**: five creates in a row, three seconds after a container has become ready.
-- **stop**: until the container is gone, against `docker rm --force`.
-- **idle session**: five sessions after one call each, thirty seconds; memory is what the
-  container's control group is charged with plus the private memory of its containerd shim.
-- **calls per second**: one call under way in each session all the time, two seconds, five times;
-  the client is one Python process.
+- **mcp-repl** (Posit's) runs its interpreter on the host, without a container; its first call
+  starts it. **llm-sandbox** starts a process for each call, in a container of the same image.
+  **jupyter_client inside** talks to an ipykernel in the same container.
+- **create, no network**: time until a session in a new container is ready, against `docker run` of
+  a `sleep` with the same flags plus the kernel's own start.
+- **create, warm**: the same with a warm container. **burst**: five creates in a row, three seconds
+  after a container has become ready.
+- **first create of a server**: a fresh server with default settings creates a session with the
+  network, one second after a client asked for the list of tools. Husk was used on the machine
+  before.
+- **stop**: time until the container is removed, against `docker rm --force`.
+- **idle session**: five sessions after one call each, for thirty seconds; memory is that of
+  the container's control group plus the private memory of its containerd shim.
+- **calls per second**: one call is always under way in each session, for two seconds, five times.
+  The client is one Python process. The CPU time of every process is read before and after.
 - **100 MB**, **10,000 files**: import_files and export_files, which also hash and sync, against
   `docker cp`, which does neither.
 - **CPU of a call**: time on a CPU of each process over 500 calls, from /proc; `perf` where it is
@@ -84,11 +88,11 @@ def rows(found, measures):
             for measure in measures for entry in [found["measures"].get(measure)] if entry for name, v in sorted(entry["values"].items())]
 
 
-HEAD = ["| measure | who | n | min | p50 | p95 |", "|---|---|---|---|---|---|"]
+HEAD = ["| measure | program | n | min | p50 | p95 |", "|---|---|---|---|---|---|"]
 
 
 def ahead(found):
-    """The lines in which a peer is ahead of Husk: everything but rates is better when it is less."""
+    """Lines for the measures in which another program is faster than Husk. Only times are compared, not rates."""
     lines = []
     for measure, entry in found["measures"].items():
         ours = entry["values"].get("husk", {}).get("p50")
@@ -96,8 +100,8 @@ def ahead(found):
             if ours and name in PEERS and entry["unit"] == "ms" and v["p50"] < ours and not (name == "docker" and ": create" in measure):
                 lines.append(f"| {measure} | {NAMES[name]} | {number(v['p50'])} | {number(ours)} | {ours / v['p50']:.2f} |")
     if not lines:
-        return ["In this run no peer was ahead in any line."]
-    return ["| measure, ms p50 | peer | the peer | Husk | Husk takes times as long |", "|---|---|---|---|---|", *lines]
+        return ["In this run no other program was faster in any line."]
+    return ["| measure, ms p50 | program | its time | Husk | ratio |", "|---|---|---|---|---|", *lines]
 
 
 def missed(found):
@@ -112,11 +116,11 @@ def missed(found):
 
 def page(found):
     quick = ", a quick run" if found["quick"] else ""
-    lines = ["# What Husk costs", "",
-             "Written by `make bench SAVE=1`. "
+    lines = ["# Benchmarks", "",
+             "Written by `make bench SAVE=1`. Trust ratios and `min`: absolute times are those of this machine.", "",
              f"This run: {found['machine']['cpus']} CPUs, Linux {found['machine']['kernel']}, load {found['load']['min']:.1f} to {found['load']['max']:.1f}, "
-             f"{found['seconds']} s{quick}. Trust ratios, and `min`; absolute times are this machine's.", "",
-             "## Where a peer is ahead", "", *ahead(found), "", "## How the figures are taken", "", HOW.rstrip(), "",
+             f"{found['seconds']} s{quick}.", "",
+             "## Where another program is faster", "", *ahead(found), "", "## How the figures are taken", "", HOW.rstrip(), "",
              "![p50 of the calls](bench.svg)", "", "## Budgets", "", "| what | found | budget | |", "|---|---|---|---|"]
     for b in found["budgets"]:
         lines.append(f"| {b['what']} | {'' if b['found'] is None else number(b['found'])} | {limit(b)} | {verdict(b)} |")
@@ -128,7 +132,7 @@ def page(found):
 def hot_path(found):
     lines = []
     for part, entries in found.get("profile", {}).items():
-        lines += ["", f"In which code, {part} (perf, most first; without a function: symbols that have no name):", "", "| us | library | function |",
+        lines += ["", f"CPU time by function, {part} (perf, largest first; an empty function is a symbol without a name):", "", "| us | library | function |",
                   "|---|---|---|", *(f"| {us} | {library} | {function} |" for us, library, function in entries)]
     return lines
 

@@ -25,7 +25,7 @@ struct columns {
 
 /* --- style ------------------------------------------------------------------------------------------------------- */
 
-/* The user's locale. That of the process stays as it is. */
+/* Whether the user's locale is UTF-8. The process's own locale is not changed. */
 static bool is_utf8(void)
 {
 	locale_t own = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
@@ -64,7 +64,7 @@ const char *style_plain(const struct style *s, enum paint paint)
 
 /* --- text -------------------------------------------------------------------------------------------------------- */
 
-/* The C locale knows no widths beyond ASCII, so they are those of C.UTF-8, whatever the user's locale is. */
+/* The C locale has no widths beyond ASCII, so widths are taken from C.UTF-8, whatever the user's locale is. */
 static size_t width_of(uint32_t character)
 {
 	static locale_t utf8;
@@ -108,7 +108,8 @@ static size_t head_length(const char *text, size_t width)
 	return at;
 }
 
-/* Where the end of text begins that takes at most `width` columns; never at a mark that combines with what was left out. */
+/* The longest end of text that takes at most `width` columns. It never begins with a mark that combines with the
+ * character before it. */
 static const char *tail_of(const char *text, size_t width)
 {
 	size_t left = columns_width(text), length;
@@ -232,7 +233,7 @@ static size_t total(const struct columns *c, const struct layout *l, bool least)
 	return sum;
 }
 
-/* The column to leave out next: one without values, else the one of the highest rank. NULL if all of them have to be shown. */
+/* The column to leave out next: one without values, otherwise the one with the highest rank. NULL if all must stay. */
 static struct layout *dispensable(const struct columns *c, struct layout *l)
 {
 	size_t found = c->n;
@@ -256,7 +257,7 @@ static struct layout *widest(const struct columns *c, struct layout *l)
 	return found;
 }
 
-/* Leaves columns out until the rest fits at its least width, then shortens the widest until it fits. */
+/* Leaves out columns until the others fit at their least widths, then shortens the widest column until all fit. */
 static void lay_out(const struct columns *c, size_t width, struct layout *l)
 {
 	struct layout *column;

@@ -58,7 +58,7 @@ static char *read_value(const char *name)
 
 /* --- the verbs --------------------------------------------------------------------------------------------------- */
 
-/* Every user of the machine can read argument lists. */
+/* Passwords must be piped, because every user of the machine can read argument lists. */
 static bool must_be_piped(const char *name, const char *value)
 {
 	const char *scheme = strstr(value, "://");
@@ -89,7 +89,7 @@ static const char *effective(const struct config *c, const char *name, char **ow
 {
 	const char *value = config_effective(c, name);
 	if (!value && streq(name, "HUSK_THREAD_ID"))
-		value = *own = manager_own_thread(c);
+		value = *own = manager_own_conversation(c);
 	return value;
 }
 
@@ -121,7 +121,7 @@ static json_t *describe(const struct config *c, const char *name)
 			 config_is_secret(name), "origin", origin);
 }
 
-/* All settings of this build, and those that are kept for a runtime of another build. */
+/* All settings of this build, and stored settings for runtimes that only another build has. */
 static json_t *describe_all(const struct config *c)
 {
 	json_t *list = json_array();

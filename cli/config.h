@@ -1,4 +1,4 @@
-/* husk config: keeps settings for this user, and shows where each setting in force comes from. */
+/* husk config: stores settings for this user, and shows where each setting in force comes from. */
 #ifndef HUSK_CLI_CONFIG_H
 #define HUSK_CLI_CONFIG_H
 

@@ -84,7 +84,7 @@ char *cp_base(const char *path)
 	return xstrndup(path + start, end - start);
 }
 
-/* Paths that are folders in every session, and paths that are written as folders. */
+/* True for paths that are folders in every session, and for paths that are written as folders. */
 static bool is_folder(const char *path)
 {
 	static const char *const roots[] = { "", "~", WORKSPACE, "/tmp", "/home/sandbox" };
@@ -94,9 +94,10 @@ static bool is_folder(const char *path)
 	return ends_with(path, "/") || cp_is_content(path);
 }
 
-char *cp_place(const char *path, const char *base, bool content, bool many)
+char *cp_place(const char *path, const char *base, bool content, bool many, bool *ret_asks)
 {
 	const char *to = *path ? path : WORKSPACE;
+	*ret_asks = !content && !many && !is_folder(path);
 	if (content || (!many && !is_folder(path)))
 		return xstrdup(to);
 	return xasprintf("%s%s%s", to, ends_with(to, "/") ? "" : "/", base);

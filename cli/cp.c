@@ -25,9 +25,9 @@ struct cp {
 	struct opening *opening;
 	struct opened *opened;
 	struct attach_call *call;
-	struct timer *turn; /* the next entry starts from the loop */
+	struct timer *turn; /* starts the next entry from the loop */
 	size_t at;
-	bool shows; /* progress: stderr is a terminal */
+	bool shows; /* shows progress: stderr is a terminal */
 	bool to_folder, ending;
 	int code;
 };
@@ -66,7 +66,7 @@ static void on_signal(void *ctx, int signo)
 		end(c);
 }
 
-/* --- what is shown ------------------------------------------------------------------------------------------------- */
+/* --- output -------------------------------------------------------------------------------------------------------- */
 
 static void clear_line(const struct cp *c)
 {
@@ -160,7 +160,7 @@ static void on_copied(void *ctx, const struct copy_result *results, size_t n, co
 	timer_start(c->turn, 0, 0);
 }
 
-/* The name of the source as it was written, or the real name of the folder for "..". */
+/* The name of the source as it was written, or the real name of the folder for "." and "..". */
 static char *name_of(const char *source, const char *path)
 {
 	AUTO(freep) char *base = cp_base(source);
@@ -174,8 +174,9 @@ static int start_in(struct cp *c, struct copy_request *request, struct fail *f)
 	if (!path)
 		return fail_set(f, FAIL_INVALID, "cannot open '%s': %s", source, strerror(errno));
 	AUTO(freep) char *base = name_of(source, path);
-	AUTO(freep) char *place = cp_place(c->names.destination, base, cp_is_content(source), c->names.n > 1);
-	struct import_item item = { .source = path, .own = true, .destination = place };
+	bool asks;
+	AUTO(freep) char *place = cp_place(c->names.destination, base, cp_is_content(source), c->names.n > 1, &asks);
+	struct import_item item = { .source = path, .own = true, .destination = place, .into = asks ? base : NULL };
 	request->imports = &item;
 	c->call = attach_copy(opened_attach(c->opened), request, f);
 	return c->call ? 0 : -1;
@@ -225,7 +226,7 @@ static void on_opened(void *ctx, struct opened *o, const struct fail *f)
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
-/* Checks the destination on this machine before the session is asked for anything. */
+/* Checks a destination on this machine before anything is requested from the session. */
 static int check_destination(struct cp *c, struct fail *f)
 {
 	struct stat st;

@@ -18,7 +18,7 @@ static const char *on(enum demo_paint p)
 	return paint(stdout, p);
 }
 
-/* Each line of the text, indented and marked. */
+/* Prints each line of the text, indented and marked. */
 static void print_block(enum demo_paint p, const char *mark, const char *text)
 {
 	while (*text) {
@@ -79,13 +79,13 @@ void demo_print_end(uint64_t ms, const char *self)
 {
 	json_auto_t *config = json_pack("{s:{s:{s:s, s:[s]}}}", "mcpServers", "husk", "command", self, "args", "mcp");
 	AUTO(freep) char *text = json_dumps(config, JSON_INDENT(2));
-	printf("\n  %sDone%s in %llu ms, and nothing is left behind. Now give it to your agent.\n\n", on(BOLD),
+	printf("\n  %sDone%s in %llu ms, and nothing is left behind. Now connect your agent to Husk.\n\n", on(BOLD),
 	       on(PLAIN), (unsigned long long)ms);
 	printf("  %sClaude Desktop%s (claude_desktop_config.json) and %sCursor%s (~/.cursor/mcp.json):\n\n", on(BOLD),
 	       on(PLAIN), on(BOLD), on(PLAIN));
 	printf("%s\n\n", text);
 	printf("  %sClaude Code%s:\n\n", on(BOLD), on(PLAIN));
-	/* Quoted if it has characters that mean something to the shell. */
+	/* The path is quoted if it has characters that are special to the shell. */
 	bool plain = self[strspn(self, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+")] == '\0';
 	const char *quote = plain ? "" : "'";
 	printf("claude mcp add husk -- %s%s%s mcp\n\n", quote, self, quote);

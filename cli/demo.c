@@ -49,7 +49,7 @@ static const struct step steps[] = {
 	  "plt.figure(figsize=(5, 5)); plt.plot(np.cos(t) * r, np.sin(t) * r, lw=0.8); plt.axis('off');",
 	  .draws = true },
 	{ "Use the shell of the same machine", "execute_terminal", "id -un; uname -sr; df -h /workspace | tail -1" },
-	{ "Stop the session: the container is gone", "stop_session", NULL },
+	{ "Stop the session: the container is removed", "stop_session", NULL },
 };
 
 struct demo {
@@ -105,7 +105,7 @@ static json_t *request_of(const struct demo *d, const struct step *step)
 			 step->tool ? "tools/call" : "server/discover", "params", params);
 }
 
-static void ask(struct demo *d)
+static void send_step(struct demo *d)
 {
 	const struct step *step = &steps[d->at];
 	json_auto_t *request = request_of(d, step);
@@ -157,7 +157,7 @@ static void show_content(struct demo *d, const json_t *result)
 	}
 }
 
-/* A tool's answer as fields: structured, or beside the text of a run. */
+/* The fields of a tool's answer: its structured content or, for a run, the fields next to the text. */
 static const json_t *fields_of(const json_t *result)
 {
 	const json_t *fields = json_object_get(result, "structuredContent");
@@ -169,7 +169,7 @@ static bool accept_run(struct demo *d, const struct step *step, const json_t *re
 {
 	show_content(d, result);
 	if (!json_is_true(json_object_get(fields_of(result), "success")))
-		give_up(d, "the run did not end well", SET_UP);
+		give_up(d, "the run failed", SET_UP);
 	else if (step->draws && !d->picture)
 		give_up(d, "no picture came back, or it could not be saved", SET_UP);
 	return !d->done;
@@ -215,7 +215,7 @@ static void on_message(struct demo *d, const json_t *message)
 	if (!accept(d, &steps[d->at], message))
 		return;
 	if (++d->at < ARRAY_LEN(steps))
-		ask(d);
+		send_step(d);
 	else
 		finish(d, EXIT_DONE);
 }
@@ -314,11 +314,11 @@ int demo_run(const struct options *options)
 	struct signals *signals = signals_new(d.loop, on_signal, &d);
 	demo_print_title();
 	if (!self)
-		demo_print_failure("cannot find my own program", SET_UP);
+		demo_print_failure("cannot find the program husk", SET_UP);
 	else if (start_server(&d, self, options->env_file, &f) < 0)
 		demo_print_failure(f.message, f.hint);
 	else {
-		ask(&d);
+		send_step(&d);
 		code = loop_run(d.loop);
 	}
 	if (code == EXIT_DONE)

@@ -26,8 +26,8 @@ static const char *mark(const struct report *r, enum check_status status)
 	return r->style.unicode ? unicode[status] : ascii[status];
 }
 
-/* Checks are printed as they come, so the columns have fixed widths. Sentences are wrapped, since all of their words matter. Those of
- * a fix stay whole, because they are copied. */
+/* Each check is printed when it ends, so the columns have fixed widths. Sentences are wrapped. The words of a fix are
+ * never shortened, because people copy them. */
 static void print_check(const struct report *r, const struct check *check)
 {
 	static const enum paint paints[] = {
@@ -92,7 +92,7 @@ static void print_summary(const struct report *r)
 		       "  Follow the advice above, then run husk doctor again.\n\n",
 		       failed, r->counts[CHECK_OK] + warned + failed, ms);
 	else
-		printf("\n  All is well%s (%zu checks, %llu ms).\n\n", warned ? " except for what is marked above" : "",
+		printf("\n  All is well%s (%zu checks, %llu ms).\n\n", warned ? " apart from the warnings above" : "",
 		       r->counts[CHECK_OK] + warned, ms);
 }
 

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* True for "/" and the home directory, which holds keys. folder is absolute and contains no symbolic links. */
+/* True if the folder must not be copied: "/", or the home directory, which holds keys. folder is absolute and
+ * contains no symbolic links. */
 bool folder_is_too_much(const char *folder);
 
 #endif

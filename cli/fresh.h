@@ -6,7 +6,7 @@
 #include "manager/manager.h"
 
 struct fresh {
-	/* The options must outlive it. on_output is set; ctx and on_done are not. */
+	/* The options must outlive the request. on_output is set; ctx and on_done are not. */
 	struct create_request request;
 	struct strv env_text, dependency_text;
 	struct env_var *env;
@@ -14,9 +14,9 @@ struct fresh {
 	size_t n_dependencies;
 };
 
-/* language may be unknown to runtime_find(); NULL = the first runtime. more: names and versions of dependencies in
- * addition to those of the options, in pairs; NULL = none. Returns an exit code; unless it is EXIT_DONE, the error
- * has been printed. Release it in any case. */
+/* language may be a name that runtime_find() does not know; NULL = the first runtime. more: further dependencies, as
+ * pairs of name and version; NULL = only those of the options. Returns an exit code; unless it is EXIT_DONE, the error
+ * has been printed. Call fresh_release() in any case. */
 int fresh_take(struct fresh *fresh, const struct options *options, const struct config *config, const char *language,
 	       const struct strv *more);
 void fresh_release(struct fresh *fresh);

@@ -12,7 +12,7 @@
 
 #define PAGE 500
 
-/* Old things of one kind. `done` counts from the first: how many deletions have ended. */
+/* The old exports or the old images. `done`: how many deletions have ended, in the order of the names. */
 struct found {
 	struct strv names; /* ids of exports, names of images */
 	uint64_t bytes;
@@ -24,7 +24,7 @@ struct gc_old {
 	struct config config;
 	struct loop *loop;
 	struct manager *manager;
-	uint64_t until; /* seconds: older ones are deleted */
+	uint64_t until; /* seconds; older exports and images are deleted */
 	struct found exports, images;
 	json_t *listed; /* images, for --json */
 	struct fail fail;
@@ -39,7 +39,7 @@ static void end(struct gc_old *g, const struct fail *f)
 
 /* --- exports ----------------------------------------------------------------------------------------------------- */
 
-static void ask_page(struct gc_old *g, uint64_t before_ms, const char *before_id);
+static void load_page(struct gc_old *g, uint64_t before_ms, const char *before_id);
 
 static void on_page(void *ctx, const struct export_info *v, size_t n, const struct fail *f)
 {
@@ -49,17 +49,17 @@ static void on_page(void *ctx, const struct export_info *v, size_t n, const stru
 		g->exports.bytes += v[i].size;
 	}
 	if (n == PAGE)
-		ask_page(g, v[n - 1].created_ms, v[n - 1].id);
+		load_page(g, v[n - 1].created_ms, v[n - 1].id);
 	else
 		end(g, f);
 }
 
-static void ask_page(struct gc_old *g, uint64_t before_ms, const char *before_id)
+static void load_page(struct gc_old *g, uint64_t before_ms, const char *before_id)
 {
 	struct exports_request request = {
 		.before_ms = before_ms, .before_id = before_id, .limit = PAGE, .on_done = on_page, .ctx = g
 	};
-	if (!manager_all_exports(g->manager, /* thread= */ NULL, &request, &g->fail))
+	if (!manager_all_exports(g->manager, /* conversation= */ NULL, &request, &g->fail))
 		end(g, /* f= */ NULL);
 }
 
@@ -68,7 +68,7 @@ static void delete_export(struct gc_old *g);
 static void on_deleted(void *ctx, const struct fail *f)
 {
 	struct gc_old *g = ctx;
-	/* Another process may have deleted it in the meantime. */
+	/* Another process may have deleted the export in the meantime. */
 	if (f && f->kind != FAIL_NOT_FOUND) {
 		end(g, f);
 		return;
@@ -105,7 +105,7 @@ static void on_images(void *ctx, const struct image_info *v, size_t n, const str
 	end(g, f);
 }
 
-static void ask_images(struct gc_old *g)
+static void load_images(struct gc_old *g)
 {
 	struct images_request request = { .before = g->until, .on_done = on_images, .ctx = g };
 	if (!manager_old_images(g->manager, &request, &g->fail))
@@ -177,7 +177,7 @@ static void print_found(const struct gc_old *g)
 		       json_string_value(json_object_get(image, "name")));
 	if (g->options->old_images)
 		print_sum(g, &g->images, "image",
-			  g->images.names.n > 1 ? " (layers that they share count each time)" : "");
+			  g->images.names.n > 1 ? " (shared layers are counted once per image)" : "");
 	fflush(stdout);
 }
 
@@ -215,11 +215,11 @@ static int print_end(const struct gc_old *g, bool deletes)
 static void find(struct gc_old *g)
 {
 	if (g->options->old_exports) {
-		ask_page(g, g->until * 1000, "");
+		load_page(g, g->until * 1000, "");
 		loop_run(g->loop);
 	}
 	if (g->options->old_images && !g->fail.kind) {
-		ask_images(g);
+		load_images(g);
 		loop_run(g->loop);
 	}
 }

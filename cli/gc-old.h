@@ -4,7 +4,8 @@
 
 #include "cli/options.h"
 
-/* Returns an exit code. Without --yes it asks at a terminal, and elsewhere it only shows what would be deleted. */
+/* Returns an exit code. Without --yes, it asks at a terminal before it deletes. If there is no terminal either, it only
+ * shows what it would delete. */
 int gc_old_run(const struct options *options);
 
 #endif

@@ -104,13 +104,13 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	/* Freed large buffers are returned to the system (a server keeps them for a while: loop_keep_memory()).
-	 * There is one arena, because malloc_trim() does not shrink those of other threads. */
+	 * There is one arena, because malloc_trim() does not shrink the arenas of other threads. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 	mallopt(M_ARENA_MAX, 1);
 	int code = run(argc, argv);
-	/* exit() would wait for a thread that is blocked by a disk or a database (base/work.h). The client should
-	 * not wait for it. */
+	/* exit() would wait for a thread that is blocked on a disk or a database (base/work.h), and the client would
+	 * wait for exit(). */
 	if (work_is_running()) {
 		fflush(NULL);
 		_exit(code);

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
-/* The usual kernel of each language. A runtime that is missing here is used as the name of its kernel. */
+/* The usual kernel of each language. For a runtime that is not listed, the kernel has the runtime's name. */
 static const struct kernelspec {
 	const char *runtime, *name, *title, *language;
 } kernelspecs[] = {
@@ -29,7 +29,7 @@ static json_t *clean(const char *text)
 	return json_stringn(buf_str(&bytes), bytes.len);
 }
 
-/* Joins the arrays of all pieces. */
+/* Joins the arrays of all pieces of output. */
 static json_t *outputs_of(const struct executed *e)
 {
 	json_t *all = json_array();
@@ -59,7 +59,7 @@ static json_t *code_cell(const struct executed *e, json_t *source, json_int_t co
 			 "metadata", metadata_of(e), "source", source, "outputs", outputs);
 }
 
-/* The output of a stream, for a notebook whose kernel runs no commands. */
+/* Adds what a command printed, for a notebook whose kernel cannot run commands. */
 static void add_streams(struct buf *out, const struct executed *e)
 {
 	json_auto_t *outputs = outputs_of(e);

@@ -6,7 +6,7 @@
 
 #include "manager/manager.h"
 
-/* The caller owns it. NULL if the code of the session was not kept. */
+/* The caller owns the result. NULL if the session's code was not stored. */
 json_t *notebook_of(const struct history *history, const char *session);
 
 #endif

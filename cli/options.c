@@ -55,7 +55,7 @@ static int take_cpus(struct options *o, const char *text, struct fail *f)
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
 
-/* Where the value of an option goes. Which verbs take it is in cli/verbs.c, and a unit test compares the two. */
+/* Where the value of an option goes. cli/verbs.c says which verbs take the option, and a unit test compares the two. */
 enum option_kind { OPTION_FLAG, OPTION_STRING, OPTION_LIST, OPTION_SIZE, OPTION_PARSED };
 
 #define FLAG(option, field)                                                                                            \
@@ -108,6 +108,7 @@ static const struct option_row {
 	PARSED("timeout", take_timeout),
 	FLAG("alone", alone),
 	STRING("requirements", requirements),
+	STRING("cwd", cwd),
 	SIZE("memory", memory),
 	PARSED("cpus", take_cpus),
 	SIZE("disk", disk),
@@ -125,10 +126,10 @@ static const struct option_row {
 	FLAG("version", wants_version),
 };
 
-/* getopt_long() returns FIRST_LONG and the number of the row. */
+/* getopt_long() returns FIRST_LONG plus the number of the row. */
 #define FIRST_LONG 256
 
-/* Options that were given before the verb is known. */
+/* Options may come before the verb, so they are checked once the verb is known. */
 struct parser {
 	struct options *o;
 	struct fail *f;
@@ -167,7 +168,7 @@ static const struct option_row *row_of_letter(char letter)
 	return &rows[i];
 }
 
-/* --- what is wrong with an option -------------------------------------------------------------------------------- */
+/* --- wrong options ----------------------------------------------------------------------------------------------- */
 
 static const struct help_verb *verb_of(const struct options *o)
 {
@@ -189,6 +190,7 @@ static void add_takers(struct buf *out, const char *option)
 	}
 }
 
+/* For an option of another verb: getopt_long() knows the options of all verbs, so that it skips their values. */
 static int not_of_verb(const struct options *o, const char *option, struct fail *f)
 {
 	AUTO(buf_release) struct buf takers = { 0 };
@@ -197,8 +199,6 @@ static int not_of_verb(const struct options *o, const char *option, struct fail 
 			buf_str(&takers));
 }
 
-/* Also called for an option of another verb: getopt_long() knows the options of all verbs, so that their values
- * are skipped. */
 static int unknown_option(const struct options *o, const char *given, struct fail *f)
 {
 	AUTO(freep) char *name = xstrndup(given, strcspn(given, "="));
@@ -224,7 +224,8 @@ static int check_taken(const struct parser *p)
 	return 0;
 }
 
-/* Parses up to the first word that is not an option, or all words. optind is then the index of the first word. */
+/* Parses options up to the first other word if letters starts with "+", otherwise in all words. optind is then the
+ * index of the first word that is not an option. */
 static int take_options(struct parser *p, int argc, char **argv, const char *letters)
 {
 	opterr = 0;
@@ -278,7 +279,7 @@ static int check_history(const struct options *o, struct fail *f)
 static int check_exports(const struct options *o, struct fail *f)
 {
 	if (o->delete_id && (o->all || o->thread))
-		return fail_set(f, FAIL_INVALID, "use --delete without --all and --thread");
+		return fail_set(f, FAIL_INVALID, "--delete cannot be combined with --all or --thread");
 	return o->all && o->thread ? fail_set(f, FAIL_INVALID, "use either --thread or --all, not both") : 0;
 }
 
@@ -309,7 +310,7 @@ static int check(const struct options *o, struct fail *f)
 		return o->program ? 0 : fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
 	case VERB_CONFIG:
 		return o->json && o->action != CONFIG_LIST ?
-			       fail_set(f, FAIL_INVALID, "--json is for config list only") :
+			       fail_set(f, FAIL_INVALID, "--json works only with config list") :
 			       0;
 	default:
 		return 0;

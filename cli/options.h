@@ -9,7 +9,7 @@
 enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
 
 struct options {
-	enum verb verb;	 /* after a failure: the verb as far as it is known */
+	enum verb verb;	 /* after a failure: VERB_NONE unless the verb was recognized */
 	enum verb topic; /* help: the verb to explain; VERB_NONE = list all */
 	bool wants_help, wants_version;
 	const char *env_file;		   /* NULL = the default place; points into argv */
@@ -35,19 +35,20 @@ struct options {
 	enum config_action action;
 	const char *setting;
 	const char *setting_value; /* NULL = read from standard input */
-	/* run and repl; all point into argv but for the lists */
-	const char *language; /* NULL = by the name of the program, or the first */
+	/* run and repl; everything except the lists points into argv */
+	const char *language; /* NULL = chosen by the program's file name, or the first */
 	const char *program;  /* - = standard input */
 	/* Ends with NULL. run: the program and its arguments; shell: the command, or NULL; cp: sources and destination. */
 	const char *const *arguments;
 	uint64_t timeout;	  /* seconds; 0 = no limit */
 	bool alone;		  /* run, jupyter --install: do not copy the folder */
 	const char *requirements; /* run: a file that lists packages */
-	uint64_t memory, disk;	  /* bytes; 0 = as the settings say, like cpus */
+	const char *cwd;	  /* shell: directory in the session */
+	uint64_t memory, disk;	  /* bytes; 0 = from the settings, also for cpus */
 	double cpus;
 	const char *image; /* NULL = the language's own */
 	bool no_network;
-	const char *pictures; /* repl: how pictures are shown; NULL = as the terminal supports */
+	const char *pictures; /* repl: how pictures are shown; NULL = in a way that the terminal supports */
 	struct strv dependencies, env, files, exports;
 };
 

@@ -4,36 +4,18 @@
 #include "base/log.h"
 #include "cli/exit.h"
 
-/* How the kernels report an exit() in a cell: the error's type, and the text before the number. */
-static const struct {
-	const char *type, *before;
-} exits[] = { { "SystemExit", "exit status " },
-	      { "ProcessExit", "process.exit(" },
-	      { "quit", "q() was called with status " } };
-#define EXIT_WORDS "the cell ended here"
-
-bool outcome_is_exit(const struct run_result *result, int *ret)
+bool outcome_is_exit(const struct run_result *result)
 {
-	const char *message = result->error_message;
-	for (size_t i = 0; result->error_type && message && i < ARRAY_LEN(exits); i++) {
-		if (!streq(result->error_type, exits[i].type) || !strstr(message, EXIT_WORDS))
-			continue;
-		size_t n = strlen(exits[i].before);
-		bool has_number = strncmp(message, exits[i].before, n) == 0;
-		*ret = has_number ? (int)(strtoul(message + n, NULL, 10) & 0xff) : EXIT_NO;
-		return true;
-	}
-	return false;
+	return result->ending == ENDING_ERROR && result->error_type && result->has_exit_code;
 }
 
 int outcome_code(const struct run_result *result)
 {
-	int code;
 	switch (result->ending) {
 	case ENDING_OK:
 		return EXIT_DONE;
 	case ENDING_ERROR:
-		return outcome_is_exit(result, &code) ? code : EXIT_NO;
+		return outcome_is_exit(result) ? result->exit_code & 0xff : EXIT_NO;
 	case ENDING_TIMEOUT:
 		return EXIT_TIME;
 	case ENDING_INTERRUPTED:
@@ -49,11 +31,12 @@ int outcome_code(const struct run_result *result)
 	}
 }
 
-/* sys.exit("a text") prints it. */
+/* Python prints the text of sys.exit("a text"), so husk prints it too. */
 static void explain_exit(const char *message)
 {
-	const char *end = strstr(message, " (" EXIT_WORDS);
-	if (end && strncmp(message, exits[0].before, strlen(exits[0].before)) != 0)
+	static const char number[] = "exit status ";
+	const char *end = strstr(message, " (the cell ended here");
+	if (end && strncmp(message, number, strlen(number)) != 0)
 		fprintf(stderr, "%.*s\n", (int)(end - message), message);
 }
 
@@ -82,11 +65,10 @@ char *outcome_error(const struct run_result *result)
 void outcome_explain(const struct run_result *result)
 {
 	const char *message = result->error_message ? result->error_message : "";
-	int code;
 	if (result->ending == ENDING_OK || (result->ending == ENDING_KERNEL_DIED && result->has_exit_code))
 		return;
-	if (outcome_is_exit(result, &code)) {
-		if (streq(result->error_type, exits[0].type))
+	if (outcome_is_exit(result)) {
+		if (streq(result->error_type, "SystemExit"))
 			explain_exit(message);
 	} else if (result->ending == ENDING_ERROR) {
 		AUTO(freep) char *text = outcome_error(result);

@@ -7,10 +7,10 @@
 #include "base/base64.h"
 #include "base/log.h"
 
-/* Highest number of a file with the same stem. */
+/* Files with the same stem are numbered below this. */
 #define NUMBER_MAX 100000u
 
-/* The best first; each is text or base64. */
+/* The best type first. A part holds text or base64. */
 static const struct {
 	const char *type, *ending;
 	bool text;

@@ -7,13 +7,13 @@
 
 struct picture {
 	const char *type, *ending; /* "image/png", "png" */
-	struct buf bytes;	   /* of the file */
+	struct buf bytes;	   /* content of the file */
 };
-/* The best picture of a display; false if there is no picture. Release it. */
+/* The best picture of a display; false if there is no picture. The caller releases it. */
 bool picture_take(const struct mime_bundle *bundle, struct picture *ret);
 void picture_release(struct picture *p);
-/* Saves it as STEM-N.png, with the first free number. The caller owns the name; NULL if it cannot be saved, which
- * is reported on stderr. */
+/* Saves the picture as STEM-N.png (or with the ending of its type), with the first free number. Returns the name, which
+ * the caller owns. NULL if the picture cannot be saved, which is reported on stderr. */
 char *picture_save(const struct picture *p, const char *stem);
 
 /* Saves each picture as STEM-N.png (or with the ending of its type), starting at *number, which is increased.

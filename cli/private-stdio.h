@@ -2,10 +2,10 @@
 #ifndef HUSK_CLI_PRIVATE_STDIO_H
 #define HUSK_CLI_PRIVATE_STDIO_H
 
-/* Moves fd 0 and 1 to 3 or above (close-on-exec), which the caller then owns, and puts /dev/null and stderr in their places.
- * 0 or -errno. */
+/* Moves fd 0 and 1 to numbers from 3 (close-on-exec), which the caller owns. fd 0 then is /dev/null and fd 1 is stderr.
+ * Returns 0 or -errno. */
 int private_stdio(int *ret_in, int *ret_out);
-/* Replaces closed standard descriptors by /dev/null. Otherwise the next open() would get their numbers. 0 or
+/* Replaces closed standard descriptors with /dev/null. Otherwise the next open() would get their numbers. Returns 0 or
  * -errno. */
 int stdio_fill_gaps(void);
 

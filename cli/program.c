@@ -12,10 +12,10 @@
 struct program {
 	struct program_spec spec;
 	struct op *op;
-	struct stream *in, *out, *err; /* err == out if both are the same file, which keeps their order */
+	struct stream *in, *out, *err; /* err == out if both are the same file, to keep the order of output */
 	struct signals *changes;
 	struct buf input; /* read, and not sent yet */
-	size_t sent;	  /* sent, and not yet taken by the program's end */
+	size_t sent;	  /* sent, but not yet taken on the program's side */
 	size_t shown;	  /* received, and not yet written here */
 	bool has_tty, input_ended, ended, told;
 	struct terminal_end end;
@@ -69,7 +69,7 @@ static void on_drained(void *ctx)
 	tell_end(p);
 }
 
-/* Like a pipeline whose reader has ended. */
+/* The reader of our output has gone, so the program is stopped, as in a pipeline. */
 static void on_write_error(void *ctx, int error UNUSED)
 {
 	struct program *p = ctx;

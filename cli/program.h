@@ -1,5 +1,5 @@
-/* A program in a session, with the standard streams of this process. It gets its own terminal if all three are
- * terminals, and otherwise three pipes. Its output appears as it is written. */
+/* Runs a program in a session and connects it to the standard streams of this process. The program gets a terminal of
+ * its own if all three streams are terminals, and otherwise three pipes. Its output appears as it is written. */
 #ifndef HUSK_CLI_PROGRAM_H
 #define HUSK_CLI_PROGRAM_H
 
@@ -15,9 +15,9 @@ struct program_spec {
 	const char *cwd;
 	const struct env_var *env;
 	size_t n_env;
-	bool no_input; /* its standard input is empty, because ours was already read */
-	/* Called once, when all of its output is written here. Free the program there or later. Both NULL: the
-	 * reader of its output has gone. */
+	bool no_input; /* the program's standard input is empty, because ours was already read */
+	/* Called once, after all of the program's output has been written here. The callback may free the program. If
+	 * end and f are both NULL, the reader of our output has gone. */
 	void (*on_end)(void *ctx, const struct terminal_end *end, const struct fail *f);
 	void *ctx;
 };

@@ -21,16 +21,16 @@ struct records {
 	struct config config;
 	struct loop *loop;
 	struct manager *manager;
-	char *thread;  /* NULL = all */
-	json_t *list;  /* what was found, newest last for history, newest first for exports */
-	json_t *about; /* the session of a history */
+	char *conversation; /* NULL = all */
+	json_t *list;	    /* the records: newest last for history, newest first for exports */
+	json_t *about;	    /* the session of a history */
 	json_t *notebook;
 	struct fail fail;
 };
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
-/* Paths may be any bytes, and what is printed must not control the terminal. */
+/* Cleans text: a path may hold any bytes, and printed text must not control the terminal. */
 static json_t *text(const char *s)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -84,7 +84,7 @@ static const char *word(const json_t *object, const char *name)
 
 /* --- asking ------------------------------------------------------------------------------------------------------ */
 
-static void ask_exports(struct records *r, const struct export_info *after);
+static void load_exports(struct records *r, const struct export_info *after);
 
 static void end(struct records *r, const struct fail *f)
 {
@@ -99,17 +99,17 @@ static void on_exports(void *ctx, const struct export_info *v, size_t n, const s
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(r->list,
 				      json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:o, s:o, s:o}", "id", v[i].id,
-						"thread", text(v[i].thread), "session_id", text(v[i].session_id),
+						"thread", text(v[i].conversation), "session_id", text(v[i].session_id),
 						"path", text(v[i].path), "name", text(v[i].name), "directory",
 						v[i].directory, "size", (json_int_t)v[i].size, "hash", text(v[i].hash),
 						"mime", text(v[i].mime), "created", moment(v[i].created_ms)));
 	if (n == PAGE)
-		ask_exports(r, &v[n - 1]);
+		load_exports(r, &v[n - 1]);
 	else
 		end(r, f);
 }
 
-static void ask_exports(struct records *r, const struct export_info *after)
+static void load_exports(struct records *r, const struct export_info *after)
 {
 	struct exports_request request = {
 		.before_ms = after ? after->created_ms : 0,
@@ -118,7 +118,7 @@ static void ask_exports(struct records *r, const struct export_info *after)
 		.on_done = on_exports,
 		.ctx = r,
 	};
-	(void)manager_all_exports(r->manager, r->thread, &request, &r->fail);
+	(void)manager_all_exports(r->manager, r->conversation, &request, &r->fail);
 }
 
 static void on_deleted(void *ctx, const struct fail *f)
@@ -146,9 +146,10 @@ static void on_history(void *ctx, const struct history *h, const struct fail *f)
 	for (size_t i = 0; h && i < h->n; i++)
 		json_array_append_new(r->list, executed(&h->v[i]));
 	if (h && h->known)
-		r->about = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id", h->id, "thread",
-				     text(h->thread), "runtime", text(h->runtime), "state", text(h->state), "cause",
-				     text(h->cause), "created", moment(h->created_ms), "ended", moment(h->ended_ms));
+		r->about =
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id", h->id, "thread",
+				  text(h->conversation), "runtime", text(h->runtime), "state", text(h->state), "cause",
+				  text(h->cause), "created", moment(h->created_ms), "ended", moment(h->ended_ms));
 	end(r, f);
 }
 
@@ -167,8 +168,9 @@ static void print_exports(const struct records *r)
 	size_t i;
 	json_t *e;
 	if (!json_array_size(r->list)) {
-		printf("No exports%s.\n",
-		       r->options->all || r->options->thread ? "" : " of this conversation (--all shows those of all)");
+		printf("No exports%s.\n", r->options->all || r->options->thread ?
+						  "" :
+						  " of this conversation (--all shows those of all conversations)");
 		return;
 	}
 	struct columns *table = columns_new(export_columns, ARRAY_LEN(export_columns));
@@ -191,11 +193,10 @@ static void print_session(const struct records *r)
 	char created[32];
 	if (!r->about)
 		return;
-	buf_printf(&line, "session %s (%s), %s since %s", word(r->about, "session_id"), word(r->about, "runtime"),
-		   word(r->about, "state"),
-		   when(json_object_get(r->about,
-					json_is_string(json_object_get(r->about, "ended")) ? "ended" : "created"),
-			created));
+	bool ended = json_is_string(json_object_get(r->about, "ended"));
+	buf_printf(&line, "session %s (%s), %s %s%s", word(r->about, "session_id"), word(r->about, "runtime"),
+		   word(r->about, "state"), ended ? "" : "since ",
+		   when(json_object_get(r->about, ended ? "ended" : "created"), created));
 	if (json_is_string(json_object_get(r->about, "cause"))) {
 		buf_add_str(&line, ": ");
 		utf8_clean_name(&line, word(r->about, "cause"));
@@ -206,13 +207,13 @@ static void print_session(const struct records *r)
 
 static const struct column run_columns[] = {
 	{ "RUN", .right = true },
-	{ "TOOL", .least = 12 },
+	{ "TOOL" },
 	{ "STARTED" },
 	{ "MS", .right = true },
 	{ "ENDED", .least = 9 },
 	{ "IN", .right = true, .rank = 3 },
 	{ "OUT", .right = true, .rank = 2 },
-	{ "ENV", .least = 12, .rank = 1 },
+	{ "ENV", .least = 8, .rank = 1 },
 };
 
 static void add_run(struct columns *table, const json_t *e)
@@ -241,7 +242,7 @@ static void print_history(const struct records *r)
 	json_t *e;
 	print_session(r);
 	if (!json_array_size(r->list)) {
-		puts("Nothing has been executed in it.");
+		puts("The session has no runs.");
 		return;
 	}
 	struct columns *table = columns_new(run_columns, ARRAY_LEN(run_columns));
@@ -287,7 +288,7 @@ static int print_deleted(const struct records *r)
 	return EXIT_DONE;
 }
 
-/* --- both -------------------------------------------------------------------------------------------------------- */
+/* --- both verbs -------------------------------------------------------------------------------------------------- */
 
 static void run_loop(struct records *r)
 {
@@ -298,7 +299,7 @@ static void run_loop(struct records *r)
 			&(struct delete_export_request){ .id = r->options->delete_id, .on_done = on_deleted, .ctx = r },
 			&r->fail);
 	else if (r->options->verb == VERB_EXPORTS)
-		ask_exports(r, NULL);
+		load_exports(r, NULL);
 	else
 		(void)manager_history(r->manager,
 				      &(struct history_request){ .session_id = r->options->session,
@@ -349,18 +350,18 @@ int records_run(const struct options *options)
 	}
 	r.loop = loop_new();
 	if (options->thread)
-		r.thread = xstrdup(options->thread);
+		r.conversation = xstrdup(options->thread);
 	else if (!options->all)
-		r.thread = manager_own_thread(&r.config);
+		r.conversation = manager_own_conversation(&r.config);
 	/* Without a conversation there are no exports yet. */
-	if (r.thread || options->all || options->delete_id || options->verb == VERB_HISTORY)
+	if (r.conversation || options->all || options->delete_id || options->verb == VERB_HISTORY)
 		run_loop(&r);
 	int code = report(&r);
 	loop_free(r.loop);
 	json_decref(r.list);
 	json_decref(r.about);
 	json_decref(r.notebook);
-	free(r.thread);
+	free(r.conversation);
 	fail_release(&r.fail);
 	config_release(&r.config);
 	return code;

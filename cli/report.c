@@ -51,7 +51,7 @@ int report_fail(const struct fail *f)
 {
 	AUTO(freep) char *message = message_of(f);
 	const char *step = next_step_for_person(f), *hint = f->hint;
-	/* One event: what to do is indented below what failed. */
+	/* One log event: the hint and the next step are indented below the message. */
 	log_error("%s%s%s%s%s", message, hint ? "\n" : "", hint ? hint : "", step ? "\n" : "", step ? step : "");
 	return report_code(f);
 }

@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "cli/marker.h"
+#include "cli/pep440.h"
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #define BLANKS " \t\r\n"
@@ -35,7 +37,7 @@ static int refuse_url(const char *requirement, struct fail *f)
 		"name the package and its version, or install it in the program: subprocess.run([\"pip\", \"install\", …])");
 }
 
-int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
+int requirements_add(const char *requirement, const char *python, struct strv *ret, struct fail *f)
 {
 	const char *start = requirement + strspn(requirement, BLANKS), *at = start + strspn(start, NAME_CHARS);
 	if (!isalnum((unsigned char)*start))
@@ -50,6 +52,8 @@ int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
 		AUTO(freep) char *extras = without_blanks(at, n);
 		if (!at[n])
 			return fail_set(f, FAIL_INVALID, "'%.100s': the bracket is not closed", start);
+		if (extras[1 + strspn(extras + 1, NAME_CHARS ",")])
+			return fail_set(f, FAIL_INVALID, "'%.100s': the brackets do not hold names of extras", start);
 		buf_printf(&name, "%s]", extras);
 		at += n + 1;
 	}
@@ -57,9 +61,10 @@ int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
 	if (*at == '@')
 		return refuse_url(start, f);
 	size_t n = strcspn(at, ";");
-	if (at[n])
-		return fail_set(f, FAIL_INVALID, "'%.100s': environment markers (;) are not supported", start);
 	AUTO(freep) char *version = without_blanks(at, n);
+	int applies = at[n] ? marker_applies(at + n + 1, python, f) : 1;
+	if (applies <= 0)
+		return applies;
 	strv_add(ret, buf_str(&name));
 	strv_add(ret, plain_version(version));
 	return 0;
@@ -67,7 +72,7 @@ int requirements_add(const char *requirement, struct strv *ret, struct fail *f)
 
 /* --- PEP 723 ------------------------------------------------------------------------------------------------------- */
 
-/* The next line of a text, without its end; NULL after the last. */
+/* The next line of a text, without its line end; NULL after the last line. */
 static char *next_line(const char **at, const char *end)
 {
 	if (*at >= end)
@@ -79,13 +84,14 @@ static char *next_line(const char **at, const char *end)
 	return line;
 }
 
-/* The TOML between "# /// script" and "# ///"; "" if there is none. */
-static char *script_block(const char *text, size_t n)
+/* The TOML between "# /// script" and "# ///", and the number of its first line; "" if there is no such block. */
+static char *script_block(const char *text, size_t n, unsigned *ret_line)
 {
 	AUTO(buf_release) struct buf block = { 0 };
 	const char *at = text, *end = text + n;
 	bool inside = false;
-	for (;;) {
+	/* The block begins below the line that opens it. */
+	for (*ret_line = 2;; *ret_line += !inside) {
 		AUTO(freep) char *line = next_line(&at, end);
 		if (!line || (inside && *line != '#'))
 			return xstrdup(""); /* it is not closed */
@@ -107,8 +113,7 @@ static const char *skip_blank(const char *p)
 	}
 }
 
-/* A TOML string on one line; NULL if it is not one. The only escapes that a requirement can have are those of its
- * own quotes. */
+/* Reads a TOML string on one line; NULL if there is no string. In a requirement, only quotes need an escape. */
 static const char *take_string(const char *p, struct buf *out)
 {
 	char quote = *p++;
@@ -136,9 +141,18 @@ static const char *find_value(const char *toml, const char *key)
 	return NULL;
 }
 
-int requirements_of_script(const char *text, size_t n, struct strv *ret, struct fail *f)
+static unsigned count_lines(const char *from, const char *to)
 {
-	AUTO(freep) char *toml = script_block(text, n);
+	unsigned n = 0;
+	for (; from < to; from++)
+		n += *from == '\n';
+	return n;
+}
+
+int requirements_of_script(const char *text, size_t n, const char *python, struct strv *ret, struct fail *f)
+{
+	unsigned line;
+	AUTO(freep) char *toml = script_block(text, n, &line);
 	const char *p = find_value(toml, "dependencies");
 	if (!p)
 		return 0;
@@ -146,12 +160,13 @@ int requirements_of_script(const char *text, size_t n, struct strv *ret, struct 
 		return fail_set(f, FAIL_INVALID, "cannot read the script's metadata: dependencies is not a list");
 	for (p = skip_blank(p); *p && *p != ']'; p = skip_blank(p)) {
 		AUTO(buf_release) struct buf requirement = { 0 };
+		unsigned here = line + count_lines(toml, p);
 		p = take_string(p, &requirement);
 		if (!p)
 			return fail_set(f, FAIL_INVALID,
 					"cannot read the script's metadata: dependencies is not a list of strings");
-		if (requirements_add(buf_str(&requirement), ret, f) < 0)
-			return -1;
+		if (requirements_add(buf_str(&requirement), python, ret, f) < 0)
+			return fail_wrap(f, "line %u", here);
 		p = skip_blank(p);
 		p += *p == ',';
 	}
@@ -162,44 +177,25 @@ int requirements_of_script(const char *text, size_t n, struct strv *ret, struct 
 
 /* --- requires-python ----------------------------------------------------------------------------------------------- */
 
-#define MINOR_MAX 1000
-
-/* "3.13.1" as one number for major and minor. Sets how many parts there are; -1 if it is not a version. */
-static long read_version(const char *text, int *ret_parts)
-{
-	unsigned major = 0, minor = 0, patch = 0;
-	*ret_parts = sscanf(text, "%5u.%5u.%5u", &major, &minor, &patch);
-	return *ret_parts < 1 || minor >= MINOR_MAX ? -1 : (long)major * MINOR_MAX + minor;
-}
-
-/* Whether a version, known to its minor part, can meet one limit; -1 if the limit cannot be read. */
-static int meets(long have, const char *limit)
+/* Whether some patch release of a minor version meets a limit such as ">=3.9"; -1 if the limit cannot be read. */
+static int can_meet(const char *minor, const char *limit)
 {
 	size_t n = strspn(limit, "<>=!~");
 	AUTO(freep) char *op = xstrndup(limit, n);
-	int parts;
-	long want = read_version(limit + n, &parts);
-	bool same = parts == 1 ? have / MINOR_MAX == want / MINOR_MAX : have == want, whole = parts < 3;
-	if (want < 0)
-		return -1;
-	if (streq(op, ">=") || streq(op, ">"))
-		return have >= want;
-	if (streq(op, "<"))
-		return have < want || (have == want && !whole);
-	if (streq(op, "<="))
-		return have <= want;
-	if (streq(op, "=="))
-		return same;
-	if (streq(op, "!="))
-		return !same || !strstr(limit, ".*");
-	if (streq(op, "~="))
-		return have >= want && (whole ? have / MINOR_MAX == want / MINOR_MAX : have == want);
-	return -1;
+	char patches[PEP440_PATCHES][PEP440_PATCH_MAX];
+	int met = -1;
+	pep440_patches(minor, limit + n, patches);
+	for (size_t i = 0; i < PEP440_PATCHES; i++) {
+		int one = pep440_meets(patches[i], op, limit + n);
+		met = MAX(met, one);
+	}
+	return met;
 }
 
-int requirements_check_python(const char *text, size_t n, const char *version, struct fail *f)
+int requirements_check_python(const char *text, size_t n, const char *python, struct fail *f)
 {
-	AUTO(freep) char *toml = script_block(text, n);
+	unsigned line;
+	AUTO(freep) char *toml = script_block(text, n, &line);
 	AUTO(buf_release) struct buf value = { 0 };
 	const char *p = find_value(toml, "requires-python");
 	if (!p)
@@ -207,17 +203,15 @@ int requirements_check_python(const char *text, size_t n, const char *version, s
 	if (!take_string(p, &value))
 		return fail_set(f, FAIL_INVALID, "cannot read the script's metadata: requires-python is not a string");
 	AUTO(freep) char *limits = without_blanks(buf_str(&value), value.len);
-	int parts;
-	long have = read_version(version, &parts);
 	for (char *rest = limits, *limit; (limit = strsep(&rest, ","));) {
-		int met = *limit ? meets(have, limit) : 1;
+		int met = *limit ? can_meet(python, limit) : 1;
 		if (met < 0)
 			return fail_set(f, FAIL_INVALID, "cannot read the script's metadata: requires-python '%.100s'",
 					buf_str(&value));
 		if (met)
 			continue;
 		fail_set(f, FAIL_INVALID, "the script requires Python %.100s, and the image has %s", buf_str(&value),
-			 version);
+			 python);
 		return fail_hint(f, "change requires-python, or use an image with another Python (--image)");
 	}
 	return 0;
@@ -235,20 +229,24 @@ static void cut_comment(char *line)
 	}
 }
 
-int requirements_of_file(const char *text, size_t n, struct strv *ret, struct fail *f)
+/* One line, already without its comment. */
+static int add_line(const char *start, const char *python, struct strv *ret, struct fail *f)
+{
+	if (*start == '-' || strstr(start, " --") || strchr(start, '\\'))
+		return fail_set(f, FAIL_INVALID, "'%.100s': options are not supported, only names and versions", start);
+	return *start ? requirements_add(start, python, ret, f) : 0;
+}
+
+int requirements_of_file(const char *text, size_t n, const char *python, struct strv *ret, struct fail *f)
 {
 	const char *at = text;
-	for (;;) {
+	for (unsigned number = 1;; number++) {
 		AUTO(freep) char *line = next_line(&at, text + n);
 		if (!line)
 			return 0;
 		cut_comment(line);
-		const char *start = line + strspn(line, BLANKS);
-		if (*start == '-' || strstr(start, " --") || strchr(start, '\\'))
-			return fail_set(f, FAIL_INVALID, "'%.100s': options are not supported, only names and versions",
-					start);
-		if (*start && requirements_add(start, ret, f) < 0)
-			return -1;
+		if (add_line(line + strspn(line, BLANKS), python, ret, f) < 0)
+			return fail_wrap(f, "line %u", number);
 	}
 }
 

@@ -1,5 +1,5 @@
 /* One step after the other on the loop: create a session, copy files, run the program, save pictures and exports,
- * end. Every failure leads to the end, which waits until the store has recorded it. */
+ * end. Every failure leads to the last step, which waits until the store has recorded the end. */
 #include "cli/run.h"
 
 #include <dirent.h>
@@ -39,7 +39,7 @@ struct run_verb {
 	struct manager *manager;
 	struct conversation *conversation;
 	struct op *op;
-	struct timer *deadline; /* of the program, then of the end */
+	struct timer *deadline; /* for the program, then for the end */
 	struct buf text;	/* of the program */
 	struct program *program;
 	struct fresh fresh;
@@ -75,7 +75,7 @@ static void on_deadline(void *ctx)
 		loop_stop(r->loop, r->code);
 		return;
 	}
-	/* The program gets a signal first; hanging up ends it. */
+	/* The program gets SIGTERM first. If it still runs a second later, hanging up ends it. */
 	if (r->timed_out)
 		program_signal(r->program, SIGHUP);
 	else
@@ -117,7 +117,7 @@ static void on_signal(void *ctx, int signo)
 	end(r, EXIT_SIGNALLED + signo);
 }
 
-/* Starts the next step, or ends with the reason why it cannot start. */
+/* Waits for the operation of the next step, or ends with the reason why the step could not start. */
 static void began(struct run_verb *r, struct op *op, const struct fail *f)
 {
 	r->op = op;
@@ -127,7 +127,7 @@ static void began(struct run_verb *r, struct op *op, const struct fail *f)
 
 /* --- exports and pictures ------------------------------------------------------------------------------------------ */
 
-/* Into the working directory, under its own name. */
+/* Copies an export into the working directory, under its own name. */
 static bool bring(const struct copy_result *result)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -180,7 +180,7 @@ static int is_picture(const struct dirent *d)
 	return *d->d_name != '.';
 }
 
-/* As STEM-1.png and so on, in the order they were made: their names sort. */
+/* Saves the pictures as STEM-1.png and so on. Sorted by name, they are in the order in which they were made. */
 static void save_pictures(struct run_verb *r, const struct export_info *export)
 {
 	char folder[] = "/tmp/husk-pictures-XXXXXX";
@@ -223,7 +223,7 @@ static void bring_pictures(struct run_verb *r)
 		.session_id = r->session, .exports = &place, .n = 1, .on_done = on_pictures, .ctx = r
 	};
 	if (!r->fresh.request.runtime->program_env[0])
-		bring_exports(r); /* its programs have no pictures */
+		bring_exports(r); /* programs in this language save no pictures */
 	else
 		began(r, manager_copy(r->conversation, &request, &f), &f);
 }
@@ -266,7 +266,7 @@ static void take_command(const struct run_verb *r, struct strv *command)
 		strv_add(command, r->options->arguments[i]);
 }
 
-/* In addition to the runtime's own environment, the folder where its programs save their pictures. --env takes
+/* The runtime's own environment, and the folder where its programs save their pictures. Variables of --env take
  * precedence. */
 static struct env_var *take_env(const struct run_verb *r, struct strv *text, size_t *ret_n)
 {
@@ -338,7 +338,7 @@ static void on_imported(void *ctx, const struct copy_result *results, size_t n, 
 	run_program(r);
 }
 
-/* The program comes last: it may be one of the files that .gitignore names. */
+/* The program is copied separately and last, because .gitignore may exclude it from the folder. */
 static void bring_files(struct run_verb *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -385,7 +385,7 @@ static void create(struct run_verb *r)
 	began(r, manager_create(r->conversation, &r->fresh.request, &f), &f);
 }
 
-/* --- what is asked for --------------------------------------------------------------------------------------------- */
+/* --- checks before a session is created ---------------------------------------------------------------------------- */
 
 static int read_text(const char *path, struct buf *text)
 {
@@ -425,31 +425,39 @@ static int find_folder(struct run_verb *r)
 	return 0;
 }
 
-/* The runtime's title names the version of its own image; what another image has is not known. */
-static int check_python(struct run_verb *r, const struct runtime *runtime, struct fail *f)
+/* The version of Python in the runtime's own image, from the runtime's title. NULL if another image is used. */
+static char *find_python(struct run_verb *r, const struct runtime *runtime)
 {
 	const char *version = runtime->title + strcspn(runtime->title, "0123456789");
 	AUTO(freep) char *number = xstrndup(version, strspn(version, "0123456789."));
 	char setting[RUNTIME_SETTING_MAX];
 	runtime_image_setting(runtime, setting);
-	if (!*number || r->options->image || config_lookup(&r->config, setting))
-		return 0;
-	return requirements_check_python(buf_str(&r->text), r->text.len, number, f);
+	return !*number || r->options->image || config_lookup(&r->config, setting) ? NULL : take_ptr(number);
 }
 
-/* The packages that the program, or the file of --requirements, lists. */
+static int check_script(struct run_verb *r, const char *python, struct strv *ret, struct fail *f)
+{
+	const char *path = r->options->program, *text = buf_str(&r->text);
+	if (python && requirements_check_python(text, r->text.len, python, f) < 0)
+		return -1;
+	if (requirements_of_script(text, r->text.len, python, ret, f) < 0)
+		return fail_wrap(f, "%s", streq(path, "-") ? "standard input" : path);
+	return 0;
+}
+
+/* The packages that are listed in the program, in the file of --requirements, or in package.json beside the program. */
 static int find_requirements(struct run_verb *r, const struct runtime *runtime, struct strv *ret, struct fail *f)
 {
 	const char *kind = runtime && runtime->requirements ? runtime->requirements : "";
 	const char *path = r->options->requirements;
-	bool package = streq(kind, "package.json");
+	bool package = streq(kind, "package.json"), script = streq(kind, "pep723");
 	AUTO(freep) char *beside = r->folder && package ? xasprintf("%s/package.json", r->folder) : NULL;
+	AUTO(freep) char *python = script ? find_python(r, runtime) : NULL;
 	AUTO(buf_release) struct buf text = { 0 };
 	if (path && !*kind)
 		return fail_set(f, FAIL_INVALID, "--requirements is not for %s",
 				runtime ? runtime->title : "this language");
-	if (streq(kind, "pep723") &&
-	    (check_python(r, runtime, f) < 0 || requirements_of_script(buf_str(&r->text), r->text.len, ret, f) < 0))
+	if (script && check_script(r, python, ret, f) < 0)
 		return -1;
 	if (!path && beside && access(beside, R_OK) == 0)
 		path = beside;
@@ -457,11 +465,12 @@ static int find_requirements(struct run_verb *r, const struct runtime *runtime, 
 		return 0;
 	if (read_text(path, &text) < 0)
 		return fail_set(f, FAIL_INVALID, "cannot read the requirements");
-	return package ? requirements_of_package(buf_str(&text), text.len, ret, f) :
-			 requirements_of_file(buf_str(&text), text.len, ret, f);
+	if (package)
+		return requirements_of_package(buf_str(&text), text.len, ret, f);
+	return requirements_of_file(buf_str(&text), text.len, python, ret, f) < 0 ? fail_wrap(f, "%s", path) : 0;
 }
 
-/* By --language, or by the ending of the file's name; NULL = the first one. */
+/* The language, from --language or from the ending of the file's name; NULL = the first one. */
 static const char *language_of(const struct options *o)
 {
 	const char *dot = strrchr(o->program, '.');
@@ -470,7 +479,7 @@ static const char *language_of(const struct options *o)
 	return dot && !strchr(dot, '/') ? dot + 1 : o->program;
 }
 
-/* Checked before a session is created. */
+/* Checks that the files of --file can be read. */
 static int check_files(struct run_verb *r)
 {
 	const struct strv *files = &r->options->files;
@@ -483,7 +492,7 @@ static int check_files(struct run_verb *r)
 	return 0;
 }
 
-/* Beside the program: plot.py makes plot-1.png. */
+/* Pictures are saved beside the program: plot.py makes plot-1.png. */
 static char *stem_of(const char *program)
 {
 	const char *dot = strrchr(program, '.'), *slash = strrchr(program, '/');
@@ -518,7 +527,7 @@ static int go(struct run_verb *r)
 	return code;
 }
 
-/* In /workspace: its own name, or one that the language takes for a program on standard input. */
+/* The program's name in /workspace: its own, or stdin with the language's extension if it comes from standard input. */
 static char *name_of(const struct run_verb *r)
 {
 	const char *path = r->options->program, *slash = strrchr(path, '/');

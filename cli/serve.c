@@ -71,8 +71,8 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 	return code;
 }
 
-/* A reader of a long answer wakes up each time the pipe is full, so a pipe is made larger. Other descriptors stay
- * unchanged. */
+/* The reader of a long answer wakes up each time the pipe is full, so a larger pipe wakes it up less often. Descriptors
+ * that are not pipes stay unchanged. */
 static void widen(int fd)
 {
 #ifdef F_SETPIPE_SZ

@@ -6,8 +6,8 @@
 
 struct extension;
 
-/* Serves until the client disconnects or a signal arrives. Returns the exit code. extension: mcp/extension.h, NULL
- * in husk itself. */
+/* Serves until the client disconnects or a signal arrives. Returns the exit code. extension: see
+ * mcp/extension.h; NULL in husk itself. */
 int serve_run(const struct options *options, const struct extension *extension);
 
 #endif

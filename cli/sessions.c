@@ -36,11 +36,11 @@ static char *duration(uint64_t seconds)
 	return xasprintf("%lluh", (unsigned long long)seconds / 3600);
 }
 
-/* The shell completions take the id from the first column, so ids stay whole. In 80 columns there is room for the owner if no session
- * has a name. */
+/* The shell completions take the id from the first column, so ids stay whole. A name is more useful than the owner, so
+ * 80 columns show the owner only if names are short. */
 static const struct column columns[] = {
 	{ "SESSION" },
-	{ "RUNTIME", .least = 6 },
+	{ "LANG", .least = 6 },
 	{ "STATE" },
 	{ "AGE", .right = true },
 	{ "IDLE", .right = true, .rank = 2 },
@@ -48,14 +48,15 @@ static const struct column columns[] = {
 	{ "OF", .right = true, .rank = 5 },
 	{ "CPUS", .right = true, .rank = 6 },
 	{ "STREAM", .rank = 7 },
-	{ "NAME", .least = 8, .rank = 1 },
+	{ "NAME", .least = 15, .rank = 1 },
 	{ "OWNER", .least = 11, .rank = 4 },
 };
 
-/* With --all, the last column shows how sessions ended, and stays. */
+/* With --all, the last column also shows how sessions ended, so it is never left out. There is room for names beside
+ * the usual end, "stopped by its client". */
 static const struct column columns_of_all[] = {
 	{ "SESSION" },
-	{ "RUNTIME", .least = 6 },
+	{ "LANG", .least = 6 },
 	{ "STATE" },
 	{ "AGE", .right = true },
 	{ "IDLE", .right = true, .rank = 3 },
@@ -63,8 +64,8 @@ static const struct column columns_of_all[] = {
 	{ "OF", .right = true, .rank = 5 },
 	{ "CPUS", .right = true, .rank = 6 },
 	{ "STREAM", .rank = 7 },
-	{ "NAME", .least = 8, .rank = 1 },
-	{ "OWNER, OR END", .least = 24 },
+	{ "NAME", .least = 7, .rank = 1 },
+	{ "OWNER, OR END", .least = 21 },
 };
 _Static_assert(ARRAY_LEN(columns) == ARRAY_LEN(columns_of_all), "both have the same cells");
 
@@ -77,11 +78,19 @@ static enum paint paint_of(const struct listed_session *s)
 	return streq(s->state, "busy") ? PAINT_GOOD : PAINT_NONE;
 }
 
-/* "process 123 on box": the number and the machine are enough. */
+/* Shortens "process 123 on host": the number and the host are enough. */
 static const char *short_owner(const char *owner)
 {
 	static const char process[] = "process ";
 	return strncmp(owner, process, strlen(process)) == 0 ? owner + strlen(process) : owner;
+}
+
+/* The owner of a session, or how it ended. A session that its client stopped has no cause. */
+static const char *owner_or_end(const struct listed_session *s)
+{
+	if (*s->cause)
+		return s->cause;
+	return streq(s->state, "ended") ? "stopped by its client" : short_owner(s->owner);
 }
 
 static void add_row(struct columns *table, const struct listed_session *s)
@@ -101,7 +110,7 @@ static void add_row(struct columns *table, const struct listed_session *s)
 	columns_addf(table, PAINT_NONE, "%.3g", limits_cpus(&s->limits));
 	columns_add(table, PAINT_NONE, s->transport);
 	columns_add(table, PAINT_NONE, s->name);
-	columns_add(table, PAINT_NONE, *s->cause ? s->cause : short_owner(s->owner));
+	columns_add(table, PAINT_NONE, owner_or_end(s));
 }
 
 static void print_table(const struct options *w, const struct listed_session *v, size_t n)
@@ -122,9 +131,10 @@ static json_t *describe(const struct listed_session *s)
 	return json_pack("{s:o, s:o?, s:o?, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}", "session_id",
 			 json_text(s->id), "name", streq(s->name, "-") ? NULL : json_text(s->name), "cause",
 			 *s->cause ? json_text(s->cause) : NULL, "runtime", json_text(s->runtime), "thread",
-			 json_text(s->thread), "state", json_text(s->state), "age_seconds", (json_int_t)s->age_seconds,
-			 "idle_seconds", (json_int_t)s->idle_seconds, "left_seconds", (json_int_t)s->left_seconds,
-			 "memory", s->has_memory ? json_integer((json_int_t)s->memory) : json_null(), "memory_limit",
+			 json_text(s->conversation), "state", json_text(s->state), "age_seconds",
+			 (json_int_t)s->age_seconds, "idle_seconds", (json_int_t)s->idle_seconds, "left_seconds",
+			 (json_int_t)s->left_seconds, "memory",
+			 s->has_memory ? json_integer((json_int_t)s->memory) : json_null(), "memory_limit",
 			 (json_int_t)s->limits.memory, "cpus", limits_cpus(&s->limits), "disk_limit",
 			 (json_int_t)s->limits.home, "transport", json_text(s->transport), "owner",
 			 json_text(s->owner));
@@ -191,7 +201,7 @@ static void on_gc(void *ctx, const struct collected *c, const struct fail *f)
 	} else {
 		for (size_t i = 0; i < c->n; i++)
 			printf("removed %s\n", c->containers[i]);
-		printf("%zu container%s removed, %zu session%s found to have ended\n", c->n, c->n == 1 ? "" : "s",
+		printf("%zu container%s removed, %zu session%s marked as ended\n", c->n, c->n == 1 ? "" : "s",
 		       c->sessions, c->sessions == 1 ? "" : "s");
 		if (c->exports)
 			printf("%zu export%s deleted (EXPORTS_MAX_AGE_DAYS)\n", c->exports, c->exports == 1 ? "" : "s");

@@ -43,7 +43,7 @@ static int find_recipes(char **ret_script, char **ret_images)
 	}
 	log_error(
 		"cannot find the recipes of the images beside this program\n"
-		"Install Husk as a whole (make install, or one of its packages), or run ./setup-docker.sh in its folder.");
+		"Install the complete Husk (make install, or one of its packages), or run ./setup-docker.sh in its folder.");
 	return -1;
 }
 

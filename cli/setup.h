@@ -4,8 +4,8 @@
 
 #include "cli/options.h"
 
-/* Replaces this process by setup-docker.sh, which asks, shows its progress and sets the exit code. Returns an exit
- * code if that fails. */
+/* Replaces this process with setup-docker.sh, which asks, shows its progress and sets the exit code. Returns an exit
+ * code only if the script cannot be run. */
 int setup_run(const struct options *options);
 
 #endif

@@ -11,9 +11,9 @@
 #include "cli/report.h"
 #include "cli/tty.h"
 
-/* Keys that may wait here while the session accepts none. */
+/* Typed bytes that may wait here while the session accepts no input. */
 #define KEYS_MAX (64u << 10)
-/* More than the other end may send before we have shown it. */
+/* More than the other end is allowed to send before we have shown it. */
 #define SHOWN_MAX (1u << 20)
 /* Time to show the last output, and for the store to finish writing. */
 #define END_MS 2000
@@ -97,7 +97,7 @@ static void on_signal(void *ctx, int signo)
 		end(s, EXIT_SIGNALLED + signo, /* hung_up= */ true);
 }
 
-/* --- what is shown ------------------------------------------------------------------------------------------------- */
+/* --- output -------------------------------------------------------------------------------------------------------- */
 
 static void on_drained(void *ctx)
 {
@@ -130,7 +130,7 @@ static void on_write_error(void *ctx, int error UNUSED)
 	end(ctx, EXIT_SIGNALLED + SIGHUP, /* hung_up= */ false);
 }
 
-/* --- what is typed ------------------------------------------------------------------------------------------------- */
+/* --- input --------------------------------------------------------------------------------------------------------- */
 
 static void pass_on(struct shell *s)
 {
@@ -217,6 +217,7 @@ static void begin(struct shell *s)
 	struct terminal_request request = { .session_id = opened_session(s->opened),
 					    .command = s->options->arguments,
 					    .n_command = count(s->options->arguments),
+					    .cwd = s->options->cwd,
 					    .term = tty_term(),
 					    .on_bytes = on_bytes,
 					    .on_written = on_written,

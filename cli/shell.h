@@ -1,4 +1,4 @@
-/* husk shell: shows a terminal of a session in this one. */
+/* husk shell: shows a session's terminal in the user's terminal. */
 #ifndef HUSK_CLI_SHELL_H
 #define HUSK_CLI_SHELL_H
 

@@ -41,7 +41,7 @@ void tty_leave(void)
 	entered = false;
 }
 
-/* The handler has been removed, so the signal has its default effect. */
+/* SA_RESETHAND has removed this handler, so raise() has the signal's default effect. */
 static void on_crash(int signo)
 {
 	if (entered)
@@ -72,7 +72,7 @@ int tty_enter(void)
 	return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) < 0 ? -errno : 0;
 }
 
-/* --- what programs switch on --------------------------------------------------------------------------------------- */
+/* --- modes that programs switch on --------------------------------------------------------------------------------- */
 
 /* The alternate screen comes last, because the modes before it are undone on that screen. */
 static const unsigned modes[] = { 1, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 2004, 47, 1047, 1049 };
@@ -142,9 +142,9 @@ void tty_modes_undo(const struct tty_modes *m, struct buf *out)
 			buf_printf(out, "\033[?%ul", modes[i]);
 }
 
-/* --- the way out --------------------------------------------------------------------------------------------------- */
+/* --- escape keys --------------------------------------------------------------------------------------------------- */
 
-/* True if the key is not to be passed on. */
+/* True if the key must not be passed on. */
 static bool after_tilde(struct tty_escape *e, uint8_t key, struct buf *out, enum tty_escape_event *event)
 {
 	e->tilde = false;

@@ -7,15 +7,15 @@
 /* True if standard input is a terminal. */
 bool tty_is_there(void);
 /* Opens the terminal behind a standard descriptor again, so that flags such as O_NONBLOCK do not affect other
- * programs. -1 and errno. */
+ * programs. Returns -1 with errno on failure. */
 int tty_open_again(int fd);
 /* The value of TERM if it looks like the name of a terminal type; else NULL. */
 const char *tty_term(void);
-/* 24 and 80 if the terminal does not report a size. */
+/* The size of the terminal; 24 and 80 if it does not report a size. */
 void tty_size(int *ret_rows, int *ret_cols);
 
-/* Delivers keys as they are typed. Call it again after the program was stopped. 0 or -errno. A crash of the
- * program restores the terminal. */
+/* Switches to raw mode, in which keys are delivered as they are typed. Call it again after husk was stopped by a
+ * signal and continued. Returns 0 or -errno. If husk crashes, the terminal is restored. */
 int tty_enter(void);
 /* Restores the terminal. Idempotent. */
 void tty_leave(void);
@@ -34,13 +34,13 @@ void tty_modes_see(struct tty_modes *m, const void *data, size_t n);
 /* Appends the sequences that undo all of these modes. */
 void tty_modes_undo(const struct tty_modes *m, struct buf *out);
 
-/* How to leave a terminal whose other end does not answer, as in ssh: `~.` on a new line. */
+/* Finds `~.` at the beginning of a line, which leaves a terminal whose other end does not answer, as in ssh. */
 struct tty_escape {
 	bool in_line; /* the line already has a key */
 	bool tilde;   /* the last key was a tilde, which waits for the next */
 };
 enum tty_escape_event { ESCAPE_NONE, ESCAPE_LEAVE, ESCAPE_HELP };
-/* Appends the keys to pass on. Stops after an event; *ret_used says where. */
+/* Appends the keys to pass on. Stops after an event; *ret_used is the number of keys that were read. */
 enum tty_escape_event tty_escape_feed(struct tty_escape *e, const uint8_t *keys, size_t n, struct buf *out,
 				      size_t *ret_used);
 

@@ -1,6 +1,6 @@
 #include "cli/verbs.h"
 
-/* Lists of the table end with an empty entry. */
+/* Lists in the table end with an empty entry. */
 #define TEXT(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define OPTIONS(...) ((const struct help_option[]){ __VA_ARGS__, { 0 } })
 #define PAIRS(...) ((const struct help_pair[]){ __VA_ARGS__, { 0 } })
@@ -10,7 +10,7 @@ enum { GROUP_SERVE, GROUP_CODE, GROUP_SESSIONS, GROUP_SETUP };
 static const char *const groups[] = {
 	[GROUP_SERVE] = "Serve sessions to other programs",
 	[GROUP_CODE] = "Run code in a session",
-	[GROUP_SESSIONS] = "Look at sessions and what they left",
+	[GROUP_SESSIONS] = "List sessions, runs and exports",
 	[GROUP_SETUP] = "Set up and check",
 	NULL,
 };
@@ -23,7 +23,7 @@ static const struct help_option common_options[] = {
 	{ 0 },
 };
 
-/* --- what several verbs have ------------------------------------------------------------------------------------- */
+/* --- shared by several verbs ------------------------------------------------------------------------------------- */
 
 #define CODE_DONE                                                                                                      \
 	{                                                                                                              \
@@ -72,7 +72,7 @@ static const struct help_verb verbs[N_VERBS] = {
 		.text = TEXT(
 			"A client such as Claude Code starts it. Messages are JSON-RPC, one per line. The server contacts no "
 			"engine and writes no file before the first session.",
-			"It ends with its input, or on SIGINT, SIGTERM or SIGHUP. Its sessions and their runs go on, and the "
+			"It ends when its input ends, or on SIGINT, SIGTERM or SIGHUP. Its sessions and their runs continue, and the "
 			"next server of the same conversation takes them over. A session that no server takes over ends with "
 			"its lease (SESSION_LEASE_SECONDS)."),
 		.options = OPTIONS(
@@ -85,25 +85,24 @@ static const struct help_verb verbs[N_VERBS] = {
 	[VERB_JUPYTER] = {
 		.name = "jupyter",
 		.group = GROUP_SERVE,
-		.summary = "Open a session to Jupyter, or add Husk to Jupyter's kernels",
+		.summary = "Use a session from Jupyter, or add Husk to Jupyter's kernels",
 		.usage = TEXT("[--tcp] SESSION", "--install [--alone] [--user | --prefix PREFIX]", "--uninstall [--user | --prefix PREFIX]"),
 		.text = TEXT(
 			"With a session, it prints the path of a connection file and the commands that use it, and serves "
-			"Jupyter's clients until it is interrupted or the session ends. The session stays. Cells are runs of "
+			"Jupyter's clients until it is interrupted or the session ends. When it is interrupted, the session keeps running. Cells are runs of "
 			"the session, with its limits and in its log. " SESSION_TEXT,
-			"With --install, it adds \"Husk Python\", \"Husk Node.js\" and so on to the kernels that Jupyter "
-			"lists, one for each runtime whose image is on the engine. Jupyter starts each of them in a fresh "
-			"session. The folder of the notebook is copied to /workspace, within the bounds of run; cp brings files "
-			"back.",
-			"It needs the program husk-jupyter-face, which is a package of its own."),
+			"With --install, it adds \"Husk Python\", \"Husk Node.js\" and so on to the kernels that Jupyter lists, "
+			"one for each runtime whose image is on the engine. Jupyter starts each of them in a fresh session. The "
+			"folder of the notebook is copied to /workspace, with the limits of run; cp copies files back.",
+			"It needs the program husk-jupyter-face, which is a separate package."),
 		.options = OPTIONS(
 			{ "tcp", NULL, "Listen on 127.0.0.1 instead of on sockets in a private folder. Other users of the machine can then "
 			"read what is published." },
 			{ "install", NULL, "Add Husk's kernels to Jupyter." },
-			{ "alone", NULL, "With --install: the kernels copy no folder." },
-			{ "uninstall", NULL, "Remove them." },
+			{ "alone", NULL, "With --install: the kernels do not copy a folder." },
+			{ "uninstall", NULL, "Remove Husk's kernels from Jupyter." },
 			{ "user", NULL, "Install for this user, which is the default." },
-			{ "prefix", "PREFIX", "Install into PREFIX/share/jupyter, such as that of a virtual environment." }),
+			{ "prefix", "PREFIX", "Install into PREFIX/share/jupyter, for example in a virtual environment." }),
 		.examples = PAIRS(
 			{ "husk jupyter --install", "Add Husk to the kernels of your notebooks." },
 			{ "husk jupyter 4f2a", "Open the session whose id begins with 4f2a." }),
@@ -117,21 +116,21 @@ static const struct help_verb verbs[N_VERBS] = {
 		.text = TEXT(
 			"The program gets the input, arguments and signals of husk, its output appears as it is written, and "
 			"husk exits with its exit code. At a terminal it has a terminal of its own; otherwise it has three "
-			"pipes. The third signal ends it. With -, the program is read from standard input.",
-			"The folder of the program is copied to /workspace, without .git and what .gitignore names. A folder "
+			"pipes. A third signal ends the program. With -, the program is read from standard input.",
+			"The folder of the program is copied to /workspace, without .git and the files that .gitignore excludes. A folder "
 			"of more than 1,000 files or 64 MB and a home directory are not copied, and a message says so. "
-			"Packages that a Python program lists in its metadata (PEP 723), or package.json beside a Node.js "
-			"program, are installed first.",
+			"Packages that a Python program lists in its metadata (PEP 723), or that package.json beside a Node.js "
+			"program lists, are installed first.",
 			"Pictures are saved beside the program: plot.py makes plot-1.png and so on. The session is removed "
 			"afterwards."),
 		.options = OPTIONS(
-			{ "language", "L", "Language of the program; the default follows from the ending of FILE, and is Python for standard input." },
+			{ "language", "L", "Language of the program; the default follows from the extension of FILE, and is Python for standard input." },
 			{ "requirements", "FILE", "Install the packages that FILE lists: requirements.txt or package.json." },
 			FRESH_OPTIONS,
 			{ "file", "PATH", "Copy this file or folder to /workspace. Can be repeated." },
 			{ "export", "PATH", "Afterwards, copy this file or folder of the session to the working directory. Can be repeated." },
 			{ "alone", NULL, "Copy only the program, not its folder." },
-			{ "timeout", "SECONDS", "Time limit. 0, the default, means none." }),
+			{ "timeout", "SECONDS", "Time limit. 0, the default, means no limit." }),
 		.examples = PAIRS(
 			{ "husk run script.py --verbose", "Run script.py with an argument." },
 			{ "husk run -d requests --export report.html script.py", "Install a package first, and copy a result here afterwards." },
@@ -143,18 +142,18 @@ static const struct help_verb verbs[N_VERBS] = {
 			"limit reached." },
 			{ "111", "The system, the engine or the store failed, or the session was lost." },
 			{ "124", "The time limit of --timeout was reached." },
-			{ "130", "It was interrupted." },
-			{ "137", "It needed more memory than the session has." },
-			{ "128+N", "Signal N ended it; 139 is a crash in native code." },
+			{ "130", "The program was interrupted." },
+			{ "137", "The program needed more memory than the session has." },
+			{ "128+N", "Signal N ended the program; 139 is a crash in native code." },
 			{ "other", "The program's own exit code." }),
 	},
 	[VERB_REPL] = {
 		.name = "repl",
 		.group = GROUP_CODE,
-		.summary = "Type at an interpreter, in a fresh session or one in use",
+		.summary = "Open an interpreter prompt in a new or existing session",
 		.usage = TEXT("[OPTION]...", "[--pictures HOW] SESSION"),
 		.text = TEXT(
-			"Without SESSION, a session is created, and it ends with the prompt. A session that exists stays. An "
+			"Without SESSION, a session is created, and it ends with the prompt. An existing session keeps running. An "
 			"agent may use it at the same time: cells run in turn and share variables. If its server has ended, "
 			"husk takes the session over. " SESSION_TEXT,
 			"A cell ends where its language says: open brackets, strings and bodies continue on the next line, "
@@ -171,21 +170,21 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "Ctrl-R", "Find earlier cells that contain the text of the line. The arrow keys step through all cells. A cell "
 			"that begins with a blank is not kept." },
 			{ "Alt-Enter", "Begin a new line in the cell." },
-			{ "$ COMMAND", "Run a command in the session's shell. In Python, !COMMAND is IPython's own." }),
+			{ "$ COMMAND", "Run a command in the session's shell. In Python, IPython runs !COMMAND itself." }),
 		.options = OPTIONS(
 			{ "language", "L", "Language of a fresh session; Python by default." },
 			FRESH_OPTIONS,
 			{ "pictures", "HOW", "kitty, iterm or sixel: what the terminal can show. file: save pictures. auto, the default, asks the "
 			"terminal." }),
 		.examples = PAIRS(
-			{ "husk repl --language r", "Type at R." },
-			{ "husk repl analysis", "Type at the session that an agent named analysis." }),
+			{ "husk repl --language r", "Open an R prompt." },
+			{ "husk repl analysis", "Open the session that an agent named analysis." }),
 		.codes = PAIRS(
 			{ "0", "Done." },
 			{ "1", "There is no such session, or, without a terminal, the last cell ended with an error." },
 			{ "64", "Wrong usage, a bad setting, packages that cannot be installed, or a limit reached." },
 			CODE_SYSTEM,
-			{ "other", "The code that a cell exited with. Without a terminal: that of the last cell, as run has it." }),
+			{ "other", "The code that a cell exited with. Without a terminal: the exit code of the last cell, as husk run returns it." }),
 	},
 	[VERB_SHELL] = {
 		.name = "shell",
@@ -194,8 +193,8 @@ static const struct help_verb verbs[N_VERBS] = {
 		.usage = TEXT("[OPTION]... SESSION [--] [COMMAND [ARG]...]"),
 		.text = TEXT(
 			"It runs a shell, or COMMAND, beside the session's runs and without delaying them. The shell starts "
-			"in the directory, and with the exported variables, of the session's last command. What it changes "
-			"there stays its own. Standard input must be a terminal; its size and TERM are passed on. A session "
+			"in the directory, and with the exported variables, of the session's last command. Later commands "
+			"do not see its changes to them. Standard input must be a terminal; its size and TERM are passed on. A session "
 			"has at most four terminals. " SESSION_TEXT,
 			"An open terminal counts as use of the session, and history lists it without what was typed or "
 			"shown. The server of the session must accept other programs (HUSK_ATTACH); if it has ended, husk "
@@ -204,12 +203,15 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "~.", "At the beginning of a line: hang up and leave." },
 			{ "~~", "A tilde." },
 			{ "~?", "List these keys." }),
+		.options = OPTIONS(
+			{ "cwd", "DIR", "Start in DIR of the session: absolute, below ~, or relative to the last command's directory." }),
 		.examples = PAIRS(
 			{ "husk shell 4f2a", "Open a shell in the session whose id begins with 4f2a." },
-			{ "husk shell 4f2a htop", "Run one program there." }),
+			{ "husk shell 4f2a htop", "Run one program there." },
+			{ "husk shell --cwd '~' 4f2a", "Start in the session's home directory." }),
 		.codes = PAIRS(
 			{ "1", "There is no such session." },
-			{ "64", "Wrong usage, a bad setting, or terminal limit reached." },
+			{ "64", "Wrong usage, a bad setting, or the terminal limit is reached." },
 			CODE_SYSTEM,
 			{ "129", "It was left with ~. or its terminal was closed." },
 			{ "128+N", "Signal N ended husk." },
@@ -222,15 +224,15 @@ static const struct help_verb verbs[N_VERBS] = {
 		.usage = TEXT("FILE... SESSION:[PATH]", "SESSION:PATH... DEST"),
 		.text = TEXT(
 			"PATH is relative to /workspace, and ~ is the home directory. The copy gets the name PATH, or goes "
-			"below PATH under its own name if PATH is a folder, ends in / or is left out, or if there are "
-			"several copies. data/. means what the folder data holds. Folders are merged, and files are "
-			"replaced. Write a file name with a colon as ./NAME. " SESSION_TEXT,
-			"husk opens the files itself, so it can copy whatever its user can read; IMPORT_ALLOWED_DIRS is for "
-			"models. Modes and times are kept as import_files and export_files keep them, and exports lists what "
+			"below PATH under its own name if PATH is an existing folder, ends in / or is left out, or if there "
+			"are several copies. data/. means the content of the folder data. Folders of the same name are "
+			"merged, and files are replaced. Write a file name with a colon as ./NAME. " SESSION_TEXT,
+			"husk opens the files itself, so it can copy whatever its user can read; IMPORT_ALLOWED_DIRS applies "
+			"only to models. Modes and times are kept as import_files and export_files keep them, and exports lists what "
 			"is copied out. An agent may use the session at the same time; if its server has ended, husk takes "
 			"the session over for the copy.",
 			"At a terminal it shows its progress; otherwise it prints only errors and what was left out. If one "
-			"copy fails, the others go on."),
+			"copy fails, the others continue."),
 		.examples = PAIRS(
 			{ "husk cp sales.csv data 4f2a:", "Copy a file and a folder to /workspace." },
 			{ "husk cp 4f2a:plot.png .", "Copy a file of the session here." }),
@@ -244,14 +246,14 @@ static const struct help_verb verbs[N_VERBS] = {
 		.text = TEXT(
 			"The columns are id, runtime, state, age, time without use, memory in MiB, and the server that owns the "
 			"session. Columns that do not fit are left out: in 80 columns, the names of sessions take the place of "
-			"their servers. --json has everything. In state left, a session has lost its server and waits for the next one; a warm one is a "
-			"container that is kept ready (WARM_POOL)."),
+			"their servers. --json has everything. In state left, a session has lost its server and waits for another "
+			"one. In state warm, a container is kept ready (WARM_POOL)."),
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "all", NULL, "Also list sessions that have ended, and how they ended." },
 			{ "watch", NULL, "List again every two seconds, until interrupted." }),
 		.examples = PAIRS(
-			{ "husk ps --all", "List all sessions, also those that have ended." },
+			{ "husk ps --all", "List all sessions, including those that have ended." },
 			{ "husk ps --json | jq -r '.sessions[].session_id'", "Print the ids of sessions." }),
 		.codes = PAIRS(CODE_DONE, CODE_USAGE, CODE_SYSTEM),
 	},
@@ -275,18 +277,18 @@ static const struct help_verb verbs[N_VERBS] = {
 			"The columns are the number of the run, tool, start, duration in milliseconds, how it ended, bytes "
 			"in and out, and the names of variables in its env. Sessions that have ended are remembered. Without "
 			"SESSION, the latest session is shown. " SESSION_TEXT,
-			"With --verify, husk checks that the log of one session, or of all, is what was written. Runs, "
+			"With --verify, husk checks that the log of one session, or of all, is intact. Runs, "
 			"exports and receipts form a chain of hashes under a key that is not in the database "
-			"(ENCRYPTION_KEY). What was changed, removed or added is listed."),
+			"(ENCRYPTION_KEY). It lists records that were changed, removed or added."),
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "ipynb", NULL, "Print the session as a notebook (nbformat 4.5), if HISTORY_KEEPS_CODE was set when its cells ran." },
-			{ "verify", NULL, "Check that the log is what was written." }),
+			{ "verify", NULL, "Check that the log is intact." }),
 		.examples = PAIRS(
 			{ "husk history", "List the runs of the latest session." },
 			{ "husk history --ipynb 4f2a >session.ipynb", "Save a session as a notebook." },
 			{ "husk history --verify", "Check the logs of all sessions." }),
-		.codes = PAIRS(CODE_DONE, { "1", "There is no such session, or the log is not what was written." }, CODE_USAGE, CODE_SYSTEM),
+		.codes = PAIRS(CODE_DONE, { "1", "There is no such session, or the log is not intact." }, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_EXPORTS] = {
 		.name = "exports",
@@ -299,7 +301,7 @@ static const struct help_verb verbs[N_VERBS] = {
 			JSON_OPTION,
 			{ "thread", "ID", "List the exports of another conversation." },
 			{ "all", NULL, "List the exports of all conversations." },
-			{ "delete", "ID", "Delete this export, of any conversation, and its content unless another export has the same. The "
+			{ "delete", "ID", "Delete this export, of any conversation, and its content unless another export has the same content. The "
 			"log keeps a record of it." }),
 		.examples = PAIRS({ "husk exports --all", "List the exports of all conversations." }),
 		.codes = PAIRS(CODE_DONE, { "1", "There is no such export." }, CODE_USAGE, CODE_SYSTEM),
@@ -312,15 +314,15 @@ static const struct help_verb verbs[N_VERBS] = {
 		.text = TEXT(
 			"It removes containers that do not run and networks without containers, if they are older than "
 			"CONTAINER_ORPHAN_MIN_AGE_SECONDS, and warm containers whose server has ended. It marks sessions "
-			"that died unseen as ended, and deletes exports older than EXPORTS_MAX_AGE_DAYS. Sessions in use are "
+			"that died unnoticed as ended, and deletes exports older than EXPORTS_MAX_AGE_DAYS. Sessions in use are "
 			"never touched. A server with sessions does the same.",
 			"With --exports, it deletes old exports of all conversations instead. With --images, it deletes the "
-			"images of older builds of Husk, but none that the settings name or a container uses. It first shows "
+			"images of older builds of Husk, except those that the settings name or a container uses. It first shows "
 			"how many there are and their sizes, and asks if standard input is a terminal."),
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "exports", NULL, "Delete old exports. Without a terminal, nothing is deleted unless --yes is given." },
-			{ "images", NULL, "Delete images of older builds, likewise." },
+			{ "images", NULL, "Delete images of older builds. Without a terminal, nothing is deleted unless --yes is given." },
 			{ "older", "DAYSd", "Age of the exports and images to delete, such as 7d; 30d by default." },
 			{ "yes", NULL, "Delete without asking." }),
 		.examples = PAIRS(
@@ -350,10 +352,10 @@ static const struct help_verb verbs[N_VERBS] = {
 		.summary = "Check the engine, images, folders and settings",
 		.usage = TEXT("[--json] [--probe [--verbose]]"),
 		.text = TEXT(
-			"It prints one line per check, with what to do if the check fails. It changes nothing and takes less "
-			"than a second; an engine that does not answer costs ten seconds.",
+			"It prints one line per check, with what to do if the check fails. It changes nothing and takes less than "
+			"a second; if the engine does not answer, it takes ten seconds.",
 			"With --probe, it also creates a session of each runtime, runs a cell, tries what a session must not "
-			"be able to do, and stops it. An attempt that worked is a failure. An attempt whose outcome is "
+			"be able to do, and stops the session. An attempt that worked is a failure. An attempt whose outcome is "
 			"unknown is a warning."),
 		.options = OPTIONS(
 			JSON_OPTION,
@@ -367,18 +369,18 @@ static const struct help_verb verbs[N_VERBS] = {
 	[VERB_CONFIG] = {
 		.name = "config",
 		.group = GROUP_SETUP,
-		.summary = "Show settings, and keep some for all programs of this user",
+		.summary = "Show settings, and store some for all programs of this user",
 		.usage = TEXT("[--json] list", "get NAME", "set NAME [VALUE]", "unset NAME"),
 		.text = TEXT(
 			"list shows every setting, its value and where the value comes from, without secrets. get prints one "
-			"value. set keeps a value, sealed, for all programs of this user, and unset removes it. "
+			"value. set stores a value, encrypted, for all programs of this user, and unset removes it. "
 			"docs/settings.md and husk(1) explain the settings.",
 			"Without VALUE, set reads the value from standard input. A password must be given that way, because "
 			"every user of the machine can read command lines. A bad value is refused."),
 		.options = OPTIONS({ "json", NULL, "list: print one JSON object." }),
 		.examples = PAIRS(
 			{ "husk config set CONTAINER_MEMORY_LIMIT 4g", "Give every session 4 GB." },
-			{ "husk config set DATABASE_URL <url.txt", "Keep a value with a password." }),
+			{ "husk config set DATABASE_URL <url.txt", "Store a value with a password." }),
 		.codes = PAIRS(CODE_DONE, { "1", "The setting is not set." }, { "64", "Wrong usage, an unknown setting or a bad value." }, CODE_SYSTEM),
 	},
 	[VERB_DEMO] = {
@@ -406,7 +408,7 @@ const struct help_program husk_help = {
 	.summary = "persistent interpreters in hardened containers, for AI agents and people",
 	.text = TEXT(
 		"Husk keeps Python, Node.js and R interpreters alive in hardened containers. An agent, or you, can "
-		"run code in them without risk to this machine."),
+		"run code in them, isolated from this machine."),
 	.groups = groups,
 	.verbs = verbs,
 	.n_verbs = ARRAY_LEN(verbs),

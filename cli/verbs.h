@@ -1,11 +1,11 @@
-/* The verbs of husk: one table for --help, husk(1) and the check which options a verb takes. A new verb needs a number, a row of
- * cli/verbs.c, and rows of cli/options.c for options that no other verb has. */
+/* The verbs of husk. One table serves --help, husk(1) and the check of each verb's options. A new verb needs a number,
+ * a row in cli/verbs.c, and rows in cli/options.c for options that no other verb has. */
 #ifndef HUSK_CLI_VERBS_H
 #define HUSK_CLI_VERBS_H
 
 #include "base/help.h"
 
-/* Their order is that of the help, within the groups. */
+/* Within a group, the help lists verbs in this order. */
 enum verb {
 	VERB_NONE,
 	VERB_MCP,
@@ -28,7 +28,7 @@ enum verb {
 	N_VERBS,
 };
 
-/* Its verbs are indexed by enum verb; those without a name (VERB_NONE, VERB_VERSION) are not verbs on the command line. */
+/* Its verbs are indexed by enum verb. Entries without a name (VERB_NONE, VERB_VERSION) are not verbs for users. */
 extern const struct help_program husk_help;
 
 #endif

@@ -19,7 +19,7 @@ struct verifying {
 	struct fail fail;
 };
 
-/* On one line, whatever the database contains. */
+/* Cleans text so that it stays on one line, whatever the database contains. */
 static json_t *text(const char *s)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -58,7 +58,7 @@ static const char *explain(enum log_fault fault)
 {
 	switch (fault) {
 	case LOG_CHANGED:
-		return "is not what was written";
+		return "was changed";
 	case LOG_REMOVED:
 		return "was removed";
 	case LOG_ADDED:
@@ -66,15 +66,15 @@ static const char *explain(enum log_fault fault)
 	case LOG_BROKEN:
 		return "does not follow from the one before it";
 	case LOG_HEAD:
-		return "is missing or not what was written";
+		return "is missing or was changed";
 	case LOG_TOMBSTONE:
 		return "was not written by Husk";
 	case LOG_RESTARTED:
-		return "was removed and begun anew";
+		return "was removed and started again";
 	case LOG_GAP:
-		return "is missing: it was swallowed, or lost with a server that was killed";
+		return "is missing: the database dropped it, or it was lost with a killed server";
 	case LOG_SCHEMA:
-		return "is not part of Husk's schema, and may swallow or change records";
+		return "is not part of Husk's schema, and may drop or change records";
 	case N_LOG_FAULTS:
 		break;
 	}
@@ -127,15 +127,16 @@ static void print_lines(const struct verifying *v)
 	if (v->more)
 		printf("… and %llu more.\n", (unsigned long long)v->more);
 	if (json_array_size(v->findings))
-		puts("The log is not what was written. If servers with different keys share this store, set ENCRYPTION_KEY to the one that wrote it.");
+		puts("The log is not intact. If servers with different keys share this store, set\n"
+		     "ENCRYPTION_KEY to the key that wrote the log.");
 	else
-		puts("The log is what was written.");
-	printf("%llu records of %llu sessions are as they were", (unsigned long long)v->records,
+		puts("The log is intact.");
+	printf("%llu records of %llu sessions are unchanged", (unsigned long long)v->records,
 	       (unsigned long long)v->sessions);
 	if (v->pruned)
 		printf("; %llu were pruned by Husk", (unsigned long long)v->pruned);
 	if (v->uncovered)
-		printf("; %llu are from before the log had a chain", (unsigned long long)v->uncovered);
+		printf("; %llu were written before the log had a chain", (unsigned long long)v->uncovered);
 	puts(".");
 }
 

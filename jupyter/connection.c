@@ -21,7 +21,7 @@ static const char *const port_names[CHANNELS] = {
 	[CHANNEL_CONTROL] = "control_port", [CHANNEL_HEARTBEAT] = "hb_port",
 };
 
-/* Ports that nobody listens on, all of them held until the last is known. The kernel binds them a moment later. */
+/* Finds free ports. All stay bound until the last is found. The kernel binds them a moment later. */
 static int choose_ports(int ports[CHANNELS])
 {
 	int fds[CHANNELS], r = 0;
@@ -63,7 +63,7 @@ static char *endpoint(bool tcp, const char *ip, int port)
 int connection_make(struct connection *ret, const char *parent, bool tcp, const struct sender_id *id,
 		    const char *kernel_name, struct fail *f)
 {
-	int ports[CHANNELS] = { 1, 2, 3, 4, 5 }; /* of ipc: what the socket's name ends in */
+	int ports[CHANNELS] = { 1, 2, 3, 4, 5 }; /* with ipc: the ends of the sockets' names */
 	*ret = (struct connection){ .folder = xasprintf("%s/" CONNECTION_FOLDER "XXXXXX", parent) };
 	if (!mkdtemp(ret->folder)) {
 		fail_set(f, FAIL_INVALID, "cannot make a folder in '%s': %m", parent);
@@ -103,7 +103,7 @@ static json_t *load_file(const char *path, struct fail *f)
 	}
 	json_t *content = text.len ? load_object(text.data, text.len) : NULL;
 	if (!content)
-		fail_set(f, FAIL_INVALID, "'%s' is no connection file", path);
+		fail_set(f, FAIL_INVALID, "'%s' is not a connection file", path);
 	return content;
 }
 
@@ -122,8 +122,7 @@ static int read_endpoints(struct connection *c, const json_t *content, struct fa
 	if (tcp && streq(ip, "localhost"))
 		ip = LOCAL;
 	if (tcp && !streq(ip, LOCAL))
-		return fail_set(f, FAIL_INVALID, "'%s' wants a kernel at %s: Husk listens on " LOCAL " alone", c->file,
-				ip);
+		return fail_set(f, FAIL_INVALID, "'%s' wants a kernel at %s: Husk listens only on " LOCAL, c->file, ip);
 	for (int i = 0; i < CHANNELS; i++) {
 		json_int_t port = json_integer_value(json_object_get(content, port_names[i]));
 		if (port < 1 || port > 65535)
@@ -141,7 +140,8 @@ int connection_read(struct connection *ret, const char *file, struct sender_id *
 		return -1;
 	const char *key = text_of(content, "key", ""), *scheme = text_of(content, "signature_scheme", "hmac-sha256");
 	if (!*key || strlen(key) > MESSAGE_KEY_MAX)
-		return fail_set(f, FAIL_INVALID, "'%s' has no key of 1 to %d characters: anybody could run code", file,
+		return fail_set(f, FAIL_INVALID,
+				"'%s' has no key of 1 to %d characters: without one, anybody could run code", file,
 				MESSAGE_KEY_MAX);
 	if (!streq(scheme, "hmac-sha256"))
 		return fail_set(f, FAIL_INVALID, "'%s' wants signatures by '%s', not hmac-sha256", file, scheme);

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 
 #define REPLACEMENT "\\ufffd"
-/* Of an integer: 18 digits always fit into 64 bit. */
+/* Digits of an integer: 18 digits always fit into 64 bits. */
 #define DIGITS_MAX 18
 #define NUMBER_MAX 400
 
@@ -28,7 +28,7 @@ static bool is_unicode_escape(const uint8_t *s, size_t n)
 	return n >= 6 && s[0] == '\\' && s[1] == 'u';
 }
 
-/* At a backslash: copies the escape, or U+FFFD for half a surrogate pair. Returns the bytes it took. */
+/* `s` is at a backslash. Copies the escape, or U+FFFD for half a surrogate pair. Returns the number of bytes read. */
 static size_t mend_escape(struct buf *out, const uint8_t *s, size_t n)
 {
 	unsigned unit = is_unicode_escape(s, n) ? hex4(s + 2) : 0;
@@ -45,7 +45,7 @@ static size_t mend_escape(struct buf *out, const uint8_t *s, size_t n)
 	return take;
 }
 
-/* At the opening quote; returns the bytes of the whole string. */
+/* Reads from the opening quote. Returns the length of the whole string. */
 static size_t mend_string(struct buf *out, const uint8_t *s, size_t n)
 {
 	size_t i = 1, from = 1;
@@ -55,7 +55,7 @@ static size_t mend_string(struct buf *out, const uint8_t *s, size_t n)
 			(void)buf_add(out, s + from, i - from);
 			i += mend_escape(out, s + i, n - i);
 			from = i;
-		} else if (s[i] < 0x20) { /* must be escaped; some kernels do not */
+		} else if (s[i] < 0x20) { /* JSON requires an escape here; some kernels omit it */
 			(void)buf_add(out, s + from, i - from);
 			(void)buf_printf(out, "\\u%04x", s[i]);
 			from = ++i;
@@ -70,7 +70,8 @@ static size_t mend_string(struct buf *out, const uint8_t *s, size_t n)
 	return i;
 }
 
-/* At a digit or a minus. An integer that is too long becomes a real, and what no real can hold becomes null. */
+/* Reads from a digit or a minus. An integer that is too long becomes a real, and a number that no real can hold becomes
+ * null. */
 static size_t mend_number(struct buf *out, const uint8_t *s, size_t n)
 {
 	char text[NUMBER_MAX];
@@ -116,7 +117,7 @@ static size_t mend_one(struct buf *out, const uint8_t *s, size_t n)
 	return 1;
 }
 
-/* Replaces each byte that is part of no character. */
+/* Replaces each byte that does not belong to a UTF-8 character. */
 static void mend_utf8(struct buf *out, const uint8_t *s, size_t n)
 {
 	for (size_t i = 0; i < n;) {
@@ -150,7 +151,7 @@ json_t *load_object(const void *data, size_t n)
 	struct shape shape = shape_of(data, n);
 	if (shape.depth > LOAD_DEPTH_MAX || shape.containers > LOAD_CONTAINERS_MAX || shape.values > LOAD_VALUES_MAX)
 		return NULL;
-	/* How xeus writes an empty value. */
+	/* xeus writes an empty value like this. */
 	if (n == 4 && memcmp(data, "null", 4) == 0)
 		return json_object();
 	json_t *value = json_loadb(data, n, JSON_ALLOW_NUL, NULL);

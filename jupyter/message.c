@@ -23,7 +23,7 @@ static void sign(char out[SIGNATURE_HEX + 1], const char *key, const struct part
 	sodium_bin2hex(out, SIGNATURE_HEX + 1, mac, sizeof(mac));
 }
 
-/* Upper-case digits are as good. */
+/* Upper-case digits are accepted, too. */
 static bool signature_matches(const struct part *claimed, const char *key, const struct part parts[MESSAGE_PARTS])
 {
 	char right[SIGNATURE_HEX + 1], theirs[SIGNATURE_HEX];
@@ -49,7 +49,7 @@ static const char *read_parts(struct message *m, const struct part parts[MESSAGE
 	for (size_t i = 0; i < MESSAGE_PARTS; i++) {
 		*into[i] = load_object(parts[i].data, parts[i].n);
 		if (!*into[i])
-			return "has a part that is not a JSON object, or too large a one";
+			return "has a part that is not a JSON object or is too large";
 	}
 	m->type = string_of(m->header, "msg_type");
 	m->id = string_of(m->header, "msg_id");
@@ -72,7 +72,7 @@ int message_decode(struct message *ret, const char *key, const struct part *fram
 			     .n_idents = at,
 			     .buffers = parts + MESSAGE_PARTS,
 			     .n_buffers = n - at - 2 - MESSAGE_PARTS };
-	/* As bytes: upper-case digits make no other message of it. */
+	/* Stored as bytes, because a copy with upper-case digits is still the same message. */
 	(void)sodium_hex2bin(m.signature, sizeof(m.signature), frames[at + 1].data, SIGNATURE_HEX, NULL, NULL, NULL);
 	const char *why = read_parts(&m, parts);
 	if (why) {

@@ -1,5 +1,5 @@
-/* One message of the Jupyter protocol (5.4) and its frames: identities, a delimiter, an HMAC-SHA256 signature, four JSON
- * objects, and any number of binary buffers that the signature leaves out. Knows frames, and nothing of ZeroMQ. */
+/* One message of the Jupyter protocol (5.4) and its frames: identities, a delimiter, an HMAC-SHA256 signature, four
+ * JSON objects, and any number of binary buffers, which are not signed. This module knows frames but not ZeroMQ. */
 #ifndef HUSK_JUPYTER_MESSAGE_H
 #define HUSK_JUPYTER_MESSAGE_H
 
@@ -8,13 +8,13 @@
 #include "base/buf.h"
 
 #define MESSAGE_VERSION "5.4"
-#define MESSAGE_KEY_HEX 64  /* digits of a key of ours; the text itself is what is hashed with */
-#define MESSAGE_KEY_MAX 256 /* characters of a key of others */
+#define MESSAGE_KEY_HEX 64  /* hex digits of a key that we make; the text itself is the key */
+#define MESSAGE_KEY_MAX 256 /* characters of a key that others made */
 #define MESSAGE_ID_LEN 32   /* hex digits */
 #define MESSAGE_SIGNATURE_SIZE 32
 #define MESSAGE_IDENTS_MAX 16 /* frames before the delimiter */
 #define MESSAGE_FRAMES_MAX 256
-/* The signature is hex digits; then header, parent_header, metadata and content. */
+/* Parts after the signature: header, parent_header, metadata and content. The signature consists of hex digits. */
 #define MESSAGE_PARTS 4
 
 struct part {
@@ -24,24 +24,24 @@ struct part {
 
 struct message {
 	json_t *header;
-	json_t *parent; /* an object, empty if nothing asked for the message */
+	json_t *parent; /* an object; empty if the message does not answer another one */
 	json_t *metadata;
 	json_t *content;
-	/* Borrowed from the above; never NULL. */
+	/* Borrowed from the objects above; never NULL. */
 	const char *type;
 	const char *id;
 	const char *parent_id; /* "" without a parent */
 	uint8_t signature[MESSAGE_SIGNATURE_SIZE];
 	/* Borrowed from the frames. */
-	const struct part *idents; /* who sent it; what a ROUTER sends to them begins with these */
+	const struct part *idents; /* identities of the sender; a ROUTER sends its reply to them */
 	size_t n_idents;
 	const struct part *buffers;
 	size_t n_buffers;
 };
 
-/* Reads the n frames of one message. 0 and *ret (message_release() it; its buffers live as long as the frames), or -EPROTO
- * and in *ret_why a constant phrase such as "has a wrong signature". Nothing but the signature is looked at before that is
- * right. */
+/* Reads the n frames of one message. Returns 0 and *ret (message_release() it; its buffers live as long as the frames),
+ * or -EPROTO and in *ret_why a constant phrase such as "has a wrong signature". The signature is checked before
+ * anything else is parsed. */
 int message_decode(struct message *ret, const char *key, const struct part *frames, size_t n, const char **ret_why);
 void message_release(struct message *m);
 
@@ -55,7 +55,7 @@ struct sender_id {
 	char key[MESSAGE_KEY_MAX + 1];
 };
 
-/* A fresh session and, unless there is one, a fresh key. -EIO if there is no source of random numbers. */
+/* Makes a new session id and, unless there is one, a new key. -EIO if there is no source of random numbers. */
 int sender_id_make(struct sender_id *ret);
 /* Builds a message of this type and writes its new id. `content` and `parent` (a header, NULL = none) are borrowed.
  * envelope_release() it. */

@@ -1,4 +1,4 @@
-/* Messages of several frames over a socket of ZeroMQ. The only files that know ZeroMQ are this one's and those that open sockets. */
+/* Messages of several frames on a ZeroMQ socket. Only this module and the ones that open sockets use ZeroMQ. */
 #ifndef HUSK_JUPYTER_MULTIPART_H
 #define HUSK_JUPYTER_MULTIPART_H
 
@@ -11,14 +11,15 @@ struct multipart *multipart_new(void);
 /* Accepts NULL, returns NULL. */
 struct multipart *multipart_free(struct multipart *m);
 
-/* Takes the next message that the socket has. 1; 0 if there is none; -E2BIG if it had too many frames, and was dropped. */
+/* Takes the next message of the socket. Returns 1, 0 if there is none, or -E2BIG if it had too many frames and was
+ * dropped. */
 int multipart_receive(struct multipart *m, void *socket);
-/* Its frames, *ret_n; valid until the next one is received. */
+/* The frames of that message, *ret_n of them; valid until the next one is received. */
 const struct part *multipart_parts(const struct multipart *m, size_t *ret_n);
 
-/* Sends all of them as one message, or none: -EAGAIN if nobody takes it now, or another -errno. */
+/* Sends all frames as one message, or none: -EAGAIN if no client can take it now, or another -errno. */
 int multipart_send(void *socket, const struct part *parts, size_t n);
-/* A message of ours behind the frames that say who it is for. */
+/* Sends a message of ours, with the receiver's identities in front. */
 int multipart_send_envelope(void *socket, const struct part *idents, size_t n_idents, const struct envelope *e);
 
 #endif

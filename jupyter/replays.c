@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* Half of them stay free, so that a search is short. */
+/* Half of the slots stay free, so that a search is short. */
 #define SLOTS ((size_t)2 * REPLAYS_KEPT)
 
 /* A part of a signature, which nobody can choose without the key. */
@@ -16,7 +16,7 @@ struct table {
 };
 
 struct replays {
-	struct table tables[2]; /* the first is the younger one */
+	struct table tables[2]; /* the first table is the younger one */
 };
 
 struct replays *replays_new(void)
@@ -40,7 +40,7 @@ static bool is_same(const struct digest *a, const struct digest *b)
 	return a->words[0] == b->words[0] && a->words[1] == b->words[1];
 }
 
-/* Where the digest is, or the free slot where it would be. */
+/* The digest's slot, or the free slot where it would be. */
 static struct digest *find(const struct table *t, const struct digest *d)
 {
 	static const struct digest none;
@@ -54,7 +54,7 @@ bool replays_is_first(struct replays *r, const struct message *m)
 {
 	struct digest d;
 	memcpy(&d, m->signature, sizeof(d));
-	d.words[1] |= 1; /* a free slot looks like none */
+	d.words[1] |= 1; /* zero marks a free slot */
 	struct digest *slot = find(&r->tables[0], &d);
 	if (is_same(slot, &d) || is_same(find(&r->tables[1], &d), &d))
 		return false;

@@ -1,6 +1,6 @@
-/* Which signed messages have been received: a signature proves who wrote a message, not that it is the first copy of it. The last
- * REPLAYS_KEPT of them, at least, are remembered, in two tables of fixed size: when the younger one is full, the older one is
- * emptied and takes its place. */
+/* Remembers signed messages, so that a copy of one is rejected: a signature proves who wrote a message, but not that it
+ * is new. At least the last REPLAYS_KEPT messages are remembered, in two tables of fixed size. When the younger table
+ * is full, the older one is emptied and takes its place. */
 #ifndef HUSK_JUPYTER_REPLAYS_H
 #define HUSK_JUPYTER_REPLAYS_H
 
@@ -12,7 +12,7 @@ struct replays;
 
 struct replays *replays_new(void);
 struct replays *replays_free(struct replays *r);
-/* True the first time that it sees the signature of a message that message_decode() has accepted. */
+/* True if the message's signature was not seen before. The message must have passed message_decode(). */
 bool replays_is_first(struct replays *r, const struct message *m);
 
 #endif

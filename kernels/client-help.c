@@ -5,10 +5,11 @@
 
 static const struct help_option init_options[] = {
 	[INIT_LEASE] = { "lease", "S",
-			 "End after S seconds without a frame from a controller (300). A claim replaces it." },
-	[INIT_LIFETIME] = { "lifetime", "S", "End S seconds after the start; 0 = never (0). A claim replaces it." },
+			 "End after S seconds without a frame from a controller (300). A claim sets a new value." },
+	[INIT_LIFETIME] = { "lifetime", "S",
+			    "End S seconds after the start; 0 = never (0). A claim sets a new value." },
 	[INIT_HOME_SIZE] = { "home-size", "N",
-			     "Bytes that the home directory may take on disk; 0 = it is in memory and not watched (0)." },
+			     "Bytes that the home directory may use on disk; 0 = it is in memory and has no limit (0)." },
 	[INIT_DISK_FLOOR] = { "disk-floor", "N", "Bytes that must stay free on the disk of the home directory (0)." },
 	[INIT_GRACE] = { "grace-ms", "N",
 			 "Kill the kernel this long after an interrupt that did not end the cell (5000)." },
@@ -17,7 +18,7 @@ static const struct help_option init_options[] = {
 			   "Run no kernel and no commands, but install packages into " DEPENDENCIES_PATH "." },
 	[INIT_MANIFEST] = { "manifest", "FILE", "The runtime's manifest (" RUNTIME_MANIFEST_PATH ")." },
 	[INIT_CGROUP] = { "cgroup", "DIR", "Where the container's cgroup is mounted (" CGROUP_ROOT ")." },
-	[INIT_HELP] = { "help", NULL, NULL }, /* that of the program */
+	[INIT_HELP] = { "help", NULL, NULL }, /* shown with the program's own options */
 	[N_INIT_OPTIONS] = { 0 },
 };
 
@@ -44,7 +45,7 @@ static const char *const init_text[] = {
 };
 static const char *const attach_usage[] = { "[--help]", NULL };
 static const char *const attach_text[] = {
-	"Only user 65531 may connect, which code in a session cannot become, and one controller at a time.",
+	"Only user 65531 may connect, and code in a session cannot become it. There is one controller at a time.",
 	NULL,
 };
 

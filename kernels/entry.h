@@ -17,10 +17,10 @@ enum entry_type {
 #define ENTRY_NAME_MAX 255u
 #define ENTRY_DEPTH_MAX 64
 #define ENTRY_MODE_MASK 0777u
-/* In the mode of a file: further names of it may follow. */
+/* Flag in the mode of a file: further names of the same file may follow. */
 #define ENTRY_LINKED 0x8000u
-/* At most this many files of one export, with this many bytes in their paths, are marked like this. Each name of a
- * further file is sent as a file. */
+/* At most this many files of one export, with this many bytes in their paths, have ENTRY_LINKED. Beyond that, each name
+ * of a file is sent as a separate file. */
 #define ENTRY_LINKED_MAX 65536u
 #define ENTRY_LINKED_BYTES_MAX (4u << 20)
 
@@ -34,7 +34,8 @@ struct entry {
 	/* Relative to the root of the copy; "" = the root itself. Not NUL-terminated. */
 	const char *path;
 	size_t path_len;
-	const char *target; /* of a symbolic link, as stored; of another name, the path of the file's first name */
+	const char
+		*target; /* target of a symbolic link, as stored; for another name, the path of the file's first name */
 	size_t target_len;
 };
 
@@ -52,7 +53,7 @@ static inline uint64_t entry_get_number(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* True if no component leads out or is too long, and there are not too many. "" is the root of the copy. */
+/* True if no component leads out of the copy or is too long, and there are not too many. "" is the root of the copy. */
 static inline bool entry_path_valid(const char *path, size_t n)
 {
 	int depth = 0;
@@ -99,7 +100,7 @@ static inline void entry_write(struct buf *out, const struct entry *e)
 	(void)buf_add(out, e->target, e->target_len);
 }
 
-/* False if the payload is not an entry. Borrows from the payload. */
+/* False if the payload is not an entry. *ret points into the payload. */
 static inline bool entry_read(const uint8_t *payload, size_t n, struct entry *ret)
 {
 	if (n < ENTRY_FIXED)

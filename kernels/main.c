@@ -15,12 +15,12 @@
 #define NUMBER_MAX 1000000000ull
 #define SIZE_LIMIT (1ull << 50)
 
-/* A number in [min, 10^9] times scale; bytes (scale 0) may be larger. */
+/* Parses a number from min to 10^9 and multiplies it by scale. A size in bytes (scale 0) may be larger. */
 static bool take_number(const char *name, const char *text, uint64_t min, uint64_t scale, uint64_t *ret)
 {
 	uint64_t value;
 	if (parse_u64(text, &value) < 0 || value < min || value > (scale ? NUMBER_MAX : SIZE_LIMIT)) {
-		fprintf(stderr, "husk-client: --%s: '%s' is not a number in its range\n", name, text);
+		fprintf(stderr, "husk-client: --%s: '%s' is not a number, or is out of range\n", name, text);
 		return false;
 	}
 	*ret = scale ? value * scale : value;

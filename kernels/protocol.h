@@ -17,24 +17,24 @@
 /* A descriptor that the kernel inherits: its end of the link, or a pipe with the token of a TCP link. The number
  * is above those that programs close by hand, and in the range (to 15) that Node keeps from its children. */
 #define LINK_FD 15
-/* A pipe from which the kernel reads a byte for each display and sync that PID 1 has processed. */
+/* A pipe from which the kernel reads one byte for each display or sync that PID 1 has processed. */
 #define LINK_TAKEN_FD 14
 #define LINK_HEADER_SIZE 4
 #define LINK_VERSION 1
-/* Fits a frame with room for its envelope. */
+/* A message of this size fits into a frame, with room for its envelope. */
 #define LINK_MESSAGE_MAX (12u << 20)
-/* Bounds PID 1's memory: bytes of displays that one run may leave before the rest is counted and dropped. */
+/* Bounds PID 1's memory: bytes and number of displays that one run may leave. Further ones are counted and dropped. */
 #define CALL_DISPLAY_BYTES_MAX (24u << 20)
 #define CALL_DISPLAYS_MAX 100u
 /* Limit for a cell or command that the manager sends. */
 #define CODE_BYTES_MAX (8u << 20)
-/* Bytes of frames that unfinished runs may hold, so that a client can send a whole notebook at once; and a limit
- * for their number. Further runs end at once as `refused`. */
+/* Limits for unfinished runs: the bytes of their frames, so that a client can send a whole notebook at once, and their
+ * number. Further runs end at once as `refused`. */
 #define QUEUE_BYTES_MAX (32u << 20)
 #define CALLS_MAX 1024u
 /* Limits for the list of variables that a session has, or has lost. */
 #define VARIABLES_MAX 100
-/* Commands that may run beside the queue because no client waits for them. */
+/* How many commands may run outside the queue because no client waits for them. */
 #define ASIDE_MAX 8
 /* Limits for a query to an idle kernel: its code, and the answer. */
 #define QUERY_CODE_MAX (256u << 10)
@@ -47,12 +47,12 @@
 #define TERMINAL_COLS 80
 #define TERMINAL_ROWS_MAX 200
 #define TERMINAL_COLS_MAX 500
-/* Limit for either half of an output limit, so that two limits and a few runs stay small beside the container's
+/* Limit for either half of an output limit, so that the output of a few runs stays small compared with the container's
  * memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 
-/* Consoles: terminals for people. For each, neither side sends more bytes than a window without credit, so a flood
- * in one console delays nothing and fills no memory. */
+/* Consoles: terminals for people. In each console, neither side sends more than one window of bytes without credit. A
+ * flood in one console therefore delays nothing else and fills no memory. */
 #define CONSOLES_MAX 4u
 #define CONSOLE_OUT_WINDOW (256u << 10)
 #define CONSOLE_KEYS_WINDOW (64u << 10)
@@ -62,8 +62,8 @@
 #define CONSOLE_ARGS_MAX 1024u
 #define CONSOLE_WANTED_MAX (256u << 10) /* the frame that opens one */
 
-/* File transfers. A receiver accepts FILE_WINDOW bytes of frames (headers included) without having given credit.
- * So neither side ever buffers more, and other frames on the stream never wait for more than that. */
+/* File transfers. The sender may send FILE_WINDOW bytes of frames (headers included) before it needs credit. So neither
+ * side ever buffers more, and other frames on the stream never wait for more than that. */
 #define FILE_WINDOW (1u << 20)
 /* The manager may ask for a larger window for an export, which is hashed and written at the same time. */
 #define FILE_WINDOW_MAX (4u << 20)
@@ -119,14 +119,14 @@
 /* husk-probe, in every image: tries what a session must not be able to do. With "boot" it prints an id of the
  * machine's current boot. */
 #define PROBE_PATH "/opt/husk/husk-probe"
-/* Its lines: a verdict, a group, a name and a reason, separated by tabs. The last one is PROBE_DONE, the number of
- * acts, the number that worked and the number of unknown results (both kinds). */
+/* Each line of its output has a verdict, a group, a name and a reason, separated by tabs. The last line has PROBE_DONE,
+ * the number of acts, the number that worked and the number of unknown results (both kinds). */
 #define PROBE_HELD "held"
 #define PROBE_OPEN "OPEN"
 #define PROBE_UNSURE "cannot tell"
 #define PROBE_NO_PEER "no peer" /* unknown: there was no other session to try it on */
 #define PROBE_DONE "done"
-/* husk-fit, in every image: prepares an image of other people for sessions, or lists what it lacks. */
+/* husk-fit, in every image: makes an image that Husk did not build usable for sessions, or lists what it lacks. */
 #define FIT_PATH "/opt/husk/husk-fit"
 /* husk-fence, in every image: its output, and its exit codes. */
 #define FENCE_PATH "/opt/husk/husk-fence"
@@ -135,11 +135,12 @@
 #define FENCE_RESET "reset"	/* the table was different */
 #define FENCE_MISSING "missing" /* after a check: no table */
 #define FENCE_CHANGED "changed" /* after a check: a different table */
+#define FENCE_KERNEL "kernel "	/* second line, unless it only checks: the id of the kernel's boot */
 enum fence_exit {
 	FENCE_EXIT_DONE = 0,
 	FENCE_EXIT_FAILED = 1, /* another try may succeed */
 	FENCE_EXIT_USAGE = 2,
-	FENCE_EXIT_NEVER = 3, /* not on this machine, or not with these privileges */
+	FENCE_EXIT_NEVER = 3, /* cannot work on this machine, or with these privileges */
 };
 
 enum frame_type {
@@ -181,7 +182,7 @@ enum frame_type {
 
 	FRAME_INSTALL = 40, /* from the manager */
 
-	/* An index, relayed to the installer: requests go to the manager, answers to PID 1. */
+	/* A package index, relayed to the installer: requests go to the manager, answers to PID 1. */
 	FRAME_RELAY_GET = 41,
 	FRAME_RELAY_CANCEL = 42,
 	FRAME_RELAY_CREDIT = 43,

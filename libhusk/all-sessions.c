@@ -1,4 +1,4 @@
-/* For the user who owns the sessions: all conversations, all processes. */
+/* Functions for the user who owns the sessions: they cover all conversations and all processes. */
 #include "libhusk/call.h"
 #include "libhusk/take.h"
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 #define IDLE_MS 100
-/* How long an incomplete line waits for its end, and its maximum length. */
+/* How long an incomplete line is held back, and its maximum length. */
 #define LINE_MS 50
 #define LINE_MAX_BYTES (64u << 10)
 
@@ -65,7 +65,7 @@ static void begin(struct task *task)
 	struct call *call = container_of(task, struct call, begin);
 	AUTO(fail_release) struct fail f = { 0 };
 	if (call->husk->closing || (call->conversation && !call->conversation->conversation)) {
-		error_set(&f, FAIL_CANCELLED, ERROR_CLOSED, "it was closed before the call began");
+		error_set(&f, FAIL_CANCELLED, ERROR_CLOSED, "the manager or conversation is closed");
 		call_finish(call, &f);
 		return;
 	}
@@ -79,7 +79,7 @@ static void abort_call(struct task *task)
 {
 	struct call *call = container_of(task, struct call, abort);
 	AUTO(fail_release) struct fail why = { 0 };
-	/* After it is posted, only this thread touches it; it may be answered already. */
+	/* Once the call is posted, only this thread changes its state. It may be answered already. */
 	pthread_mutex_lock(&call->lock);
 	bool done = call->done, cancelled = call->cancelled;
 	pthread_mutex_unlock(&call->lock);
@@ -89,7 +89,7 @@ static void abort_call(struct task *task)
 		error_set(&why, FAIL_TIMEOUT, ERROR_DEADLINE, "the call did not end before its deadline");
 	if (!done)
 		call_end(call, &why);
-	/* The caller waits for this, because the task is part of the call. */
+	/* The caller waits until abort.fn is NULL, because the task is part of the call. */
 	pthread_mutex_lock(&call->lock);
 	call->abort.fn = NULL;
 	pthread_cond_signal(&call->changed);
@@ -105,7 +105,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* With the lock held: waits for a change or until the given time. */
+/* Waits for a change or until the given time. The lock must be held. */
 static void wait_until(struct call *call, uint64_t until_ms)
 {
 	struct timespec at = { .tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000 };
@@ -115,14 +115,14 @@ static void wait_until(struct call *call, uint64_t until_ms)
 		pthread_cond_timedwait(&call->changed, &call->lock, &at);
 }
 
-/* Output of one stream that was not passed on yet. A program's print() may write a line and its end separately. */
+/* Output of one stream that was not passed on yet. A program's print() may write a line and its line end separately. */
 struct lines {
 	struct buf held;
 	int stream;
 	uint64_t due_ms; /* UINT64_MAX: empty */
 };
 
-/* Passes on the first n bytes; without the lock, because a callback may be slow. */
+/* Passes on the first n bytes. Releases the lock meanwhile, because the callback may be slow. */
 static void pass_on(struct call *call, struct lines *l, size_t n)
 {
 	if (n > 0) {
@@ -136,7 +136,7 @@ static void pass_on(struct call *call, struct lines *l, size_t n)
 		l->due_ms = UINT64_MAX;
 }
 
-/* Passes on whole lines. Takes the text. */
+/* Adds the text (taken) to the output that is held back, and passes on whole lines. */
 static void take_text(struct call *call, struct lines *l, struct text *text)
 {
 	if (l->stream != text->stream)
@@ -159,12 +159,12 @@ static bool is_idle_cancelled(struct call *call, const struct husk_wait *wait)
 	return cancelled;
 }
 
-/* With the lock held: asks the loop once to end the call. */
-static void ask_to_end(struct call *call, bool *asked)
+/* Asks the loop, once, to end the call. The lock must be held. */
+static void request_end(struct call *call, bool *requested)
 {
-	if (*asked || call->done)
+	if (*requested || call->done)
 		return;
-	*asked = true;
+	*requested = true;
 	call->abort.fn = abort_call;
 	thread_post(&call->abort);
 }
@@ -173,7 +173,7 @@ static void wait_for_end(struct call *call, const struct husk_wait *wait)
 {
 	uint64_t deadline = wait->deadline_ms ? now_ms() + wait->deadline_ms : UINT64_MAX;
 	uint64_t idle = wait->on_idle ? now_ms() + IDLE_MS : UINT64_MAX;
-	bool asked = false;
+	bool requested = false;
 	struct lines lines = { .due_ms = UINT64_MAX };
 	pthread_mutex_lock(&call->lock);
 	for (;;) {
@@ -184,7 +184,7 @@ static void wait_for_end(struct call *call, const struct husk_wait *wait)
 		} else if (call->done && !call->abort.fn) {
 			break;
 		} else {
-			wait_until(call, asked ? lines.due_ms : MIN(MIN(deadline, idle), lines.due_ms));
+			wait_until(call, requested ? lines.due_ms : MIN(MIN(deadline, idle), lines.due_ms));
 		}
 		uint64_t now = now_ms();
 		if (now >= lines.due_ms)
@@ -194,14 +194,14 @@ static void wait_for_end(struct call *call, const struct husk_wait *wait)
 			idle = now_ms() + IDLE_MS;
 		}
 		if (call->cancelled || now >= deadline)
-			ask_to_end(call, &asked);
+			request_end(call, &requested);
 	}
 	pass_on(call, &lines, lines.held.len);
 	pthread_mutex_unlock(&call->lock);
 	buf_release(&lines.held);
 }
 
-/* False if it was cancelled already. */
+/* Adds the call to its cancel object. Returns false if that was cancelled already. */
 static bool join_switch(struct call *call, struct husk_cancel *cancel)
 {
 	if (!cancel)
@@ -270,7 +270,7 @@ struct husk_error *call_perform(struct call *call, const struct call_target *tar
 	return error;
 }
 
-/* --- the switch ---------------------------------------------------------------------------------------------------- */
+/* --- cancel objects ------------------------------------------------------------------------------------------------ */
 
 struct husk_error *husk_cancel_new(struct husk_cancel **ret)
 {

@@ -11,7 +11,7 @@ struct env_list {
 	size_t n;
 };
 
-/* pairs ends with NULL; NULL is an empty list. */
+/* `pairs` ends with NULL; if it is NULL, the list is empty. */
 struct husk_error *env_take(struct env_list *ret, const char *function, const char *const *pairs);
 void env_release(struct env_list *list);
 

@@ -22,7 +22,7 @@ static const char *const own_causes[] = {
 #define MAKE_ROOM "End sessions with husk_stop(); husk_list_all() lists all of them."
 #define AGAIN "Call again in a few seconds."
 
-/* By cause, in the terms of this library; NULL where the manager's hint is enough. */
+/* The next step for each cause, in the terms of this library; NULL where the manager's hint is enough. */
 static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_CLIENT] = SET_UP,
 	[CAUSE_NO_ENGINE] = SET_UP,
@@ -44,32 +44,33 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_KERNEL_FAILED] = REPLACE,
 	[CAUSE_PROTOCOL] = REPLACE,
 	[CAUSE_HALF_MADE] = NEW_SESSION,
-	[CAUSE_NO_SESSION] = "husk_list() has the sessions of a conversation; husk_create() makes one.",
-	[CAUSE_OTHER_CONVERSATION] = "Use it through the conversation that made it.",
+	[CAUSE_NO_SESSION] = "husk_list() lists the sessions of a conversation; husk_create() creates one.",
+	[CAUSE_OTHER_CONVERSATION] = "Use the session through the conversation that created it.",
 	[CAUSE_OTHER_SERVER] = NEW_SESSION,
 	[CAUSE_STARTING] = AGAIN,
 	[CAUSE_ADOPTING] = AGAIN,
 	[CAUSE_RECONNECTING] = AGAIN,
 	[CAUSE_QUEUE_FULL] = "Wait for earlier calls to return.",
-	[CAUSE_TOO_LONG] = "Put it into a file with husk_import() and run that.",
+	[CAUSE_TOO_LONG] = "Import it as a file with husk_import() and run the file.",
 	[CAUSE_CANNOT_ANSWER] = "Continue without the answer.",
 	[CAUSE_OLD_SESSION] = NEW_SESSION,
 	[CAUSE_LIMIT_SESSIONS] = MAKE_ROOM,
 	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = MAKE_ROOM,
 	[CAUSE_LIMIT_CONVERSATIONS] = MAKE_ROOM,
 	[CAUSE_INSTALL_FAILED] = "Correct the names or versions in .dependencies.",
-	[CAUSE_INSTALL_TIME] = "Ask for fewer .dependencies, or raise DEPENDENCY_INSTALL_TIMEOUT_SECONDS.",
-	[CAUSE_INSTALL_MEMORY] = "Ask for versions that need no compiling.",
-	[CAUSE_INSTALL_SIZE] = "Ask for fewer or smaller .dependencies.",
+	[CAUSE_INSTALL_TIME] = "Use fewer .dependencies, or raise DEPENDENCY_INSTALL_TIMEOUT_SECONDS.",
+	[CAUSE_INSTALL_MEMORY] = "Use versions that need no compiling.",
+	[CAUSE_INSTALL_SIZE] = "Use fewer or smaller .dependencies.",
 	[CAUSE_INSTALL_LOST] = "Call husk_create() again.",
 	[CAUSE_NOT_EXPORTED] = "Call husk_export() in that session first.",
 };
 
 static const char *const own_steps[] = {
-	[ERROR_MISUSE - CAUSE_COUNT] = "husk.h says what the call needs.",
+	[ERROR_MISUSE - CAUSE_COUNT] = "husk.h describes the arguments of each call.",
 	[ERROR_CLOSED - CAUSE_COUNT] = "Open another manager with husk_open().",
 	[ERROR_FORKED - CAUSE_COUNT] = "A child of fork opens its own manager with husk_open().",
-	[ERROR_DEADLINE - CAUSE_COUNT] = "Its work was interrupted. Give it more time, or a timeout.",
+	[ERROR_DEADLINE - CAUSE_COUNT] =
+		"The call's work was interrupted. Use a later deadline, or give the run a timeout.",
 	[ERROR_CANCELLED - CAUSE_COUNT] = NULL,
 };
 
@@ -88,7 +89,7 @@ static const char *step_of(int cause)
 }
 
 struct owned_error {
-	struct husk_error error; /* first: the caller has a pointer to it */
+	struct husk_error error; /* must be first: the caller gets its address, and frees it */
 	struct pool pool;
 };
 

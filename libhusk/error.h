@@ -1,4 +1,4 @@
-/* Failures in the form that callers of libhusk get. */
+/* Converts failures to the errors that callers of libhusk get. */
 #ifndef HUSK_LIBHUSK_ERROR_H
 #define HUSK_LIBHUSK_ERROR_H
 
@@ -12,14 +12,14 @@ enum { ERROR_MISUSE = CAUSE_COUNT, ERROR_CLOSED, ERROR_FORKED, ERROR_DEADLINE, E
 
 /* The caller frees it; NULL if f is not a failure. */
 struct husk_error *error_of(const struct fail *f);
-/* Likewise, as part of an answer. */
+/* Likewise, but the error is allocated from an answer's pool and freed with it. */
 const struct husk_error *error_in(struct pool *p, const struct fail *f);
 
-/* Sets the failure; -1. */
+/* Sets the failure and returns -1. */
 int error_set(struct fail *f, enum fail_kind kind, int cause, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* For a call with invalid arguments. */
 struct husk_error *error_misuse(const char *fmt, ...) PRINTF_LIKE(1, 2);
-/* For a missing argument; its name is the one in the header. */
+/* For a missing argument, which is named as in husk.h. */
 struct husk_error *error_missing(const char *function, const char *argument);
 
 #endif

@@ -165,7 +165,7 @@ struct husk_error *husk_exports(struct husk_conversation *conversation, size_t l
 	return error;
 }
 
-/* --- what one holds ------------------------------------------------------------------------------------------------ */
+/* --- content of an export ------------------------------------------------------------------------------------------ */
 
 struct owned_content {
 	struct husk_content content;

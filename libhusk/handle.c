@@ -14,7 +14,7 @@ static struct husk_error *forked(const char *function)
 	return error_of(&f);
 }
 
-/* With the lock held. */
+/* The lock must be held. */
 static bool is_open(const struct husk *h)
 {
 	list_for_each(known, &managers, struct husk, node)
@@ -32,7 +32,7 @@ static struct husk *find_owner(const struct husk_conversation *c)
 	return NULL;
 }
 
-/* With the lock held; releases it. */
+/* The lock must be held; this function releases it. */
 static struct husk *hold(struct husk *h, const char *function, struct husk_error **ret_error)
 {
 	bool own = h && h->generation == thread_generation();
@@ -97,7 +97,7 @@ struct husk_error *handle_take(const char *function, const char *type, const voi
 	if (given < sizeof(size_t))
 		return error_misuse("%s(): .size of %s is not set", function, type);
 	if (given > size) {
-		/* The program was compiled for a later version: fields that we do not know must be unused. */
+		/* The program was compiled for a later version. Fields unknown to this version must be unused. */
 		const uint8_t *rest = (const uint8_t *)from + size;
 		if (given > 65536)
 			return error_misuse("%s(): .size of %s is not set", function, type);

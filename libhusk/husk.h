@@ -25,30 +25,32 @@
  *
  * RULES
  *
- * Errors. A function that can fail returns NULL or a struct husk_error, which you free. Nothing aborts, exits or
- * prints: a NULL for a required argument, a closed manager or a structure without its size gives an error of kind
- * "invalid" and cause "misuse". (If the system has no memory left, the process ends, as most programs do.) An
+ * Errors. A function that can fail returns NULL on success or a struct husk_error, which you free. No function aborts,
+ * exits or prints: a NULL for a required argument, a closed manager or a structure without its size gives an error of
+ * kind "invalid" and cause "misuse". (If the system has no memory left, the process ends, as most programs do.) An
  * out-parameter is set only on success.
  *
  * A run that fails is not an error: code that raised, timed out or ran out of memory gives a result that says so. An
  * error means that nothing ran, or that the outcome is unknown.
  *
- * Ownership. You own what a call returns: free it with the function of its name. Every husk_*_free() accepts NULL.
+ * Ownership. You own what a call returns. Free it with the husk_*_free() function of its type, which accepts NULL.
  * Strings that you pass are read before the call returns and not kept. Text is UTF-8, without NULs.
  *
  * Structures that you fill begin with their size: set .size = sizeof(struct husk_…) and leave the rest zero for the
  * defaults. Later versions add fields at the end; programs compiled earlier keep working. Structures that you receive
- * may also grow at the end, so never copy or embed one, nor take its size.
+ * may also grow at the end, so never copy or embed one, and do not use its sizeof.
  *
- * Waiting. Every call blocks until it is done. struct husk_wait gives it a deadline and a way to cancel it from any
- * thread; its work is then interrupted and cleaned up in the background. A cancelled create leaves no container; an
- * interrupted run keeps the session's variables.
+ * Waiting. Every call blocks until it is done. struct husk_wait gives a call a deadline and a way to cancel it from any
+ * thread. The work of such a call is interrupted and cleaned up in the background. A cancelled create leaves no
+ * container; an interrupted run keeps the session's variables.
  *
  * Threads. Any thread may call any function at any time, on the same manager and even on the same session: runs of
- * one session are queued, those of several sessions run in parallel. Callbacks run in the calling thread while it
+ * one session are queued, runs of several sessions execute in parallel. Callbacks run in the calling thread while it
  * waits, and may call libhusk. All managers of a process share one private thread, which exists while a manager is
- * open. It blocks all signals except SIGCHLD, whose handler is installed process-wide while the docker client runs.
- * Programs that reap their own children by pid are not affected; a program that waits for any child would reap ours.
+ * open. The thread blocks all signals except SIGCHLD, whose handler is installed process-wide while the docker client
+ * runs.
+ * Programs that reap their own children by pid are not affected. A program that waits for any child would also reap
+ * the children of libhusk.
  *
  * fork. A child that calls exec immediately needs no care: descriptors are close-on-exec. Any other child must not
  * use the managers that it inherited (calls, including husk_close(), do nothing and return cause "forked"), but may
@@ -56,7 +58,7 @@
  * has ended. Fork before opening if you can.
  *
  * Ending. husk_close() ends the sessions that were created through the manager, unless .keep_sessions is set. If the
- * process ends without it, they end with their lease (SESSION_LEASE_SECONDS).
+ * process ends without husk_close(), the sessions end with their lease (SESSION_LEASE_SECONDS).
  *
  * Versions. Exported symbols are versioned (HUSK_0.1, HUSK_0.2) and begin with husk_. A released symbol keeps its
  * meaning. */
@@ -78,13 +80,14 @@ const char *husk_version(void);
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
 struct husk_error {
-	/* The kind of failure: "invalid" (wrong arguments), "not_found", "foreign" (of another conversation),
+	/* The kind of failure: "invalid" (wrong arguments), "not_found", "foreign" (belongs to another conversation),
 	 * "limit", "busy", "timeout" (the deadline of the call), "cancelled", "engine", "image" (missing), "died"
 	 * (the session is gone), "store", "install", "internal". */
 	const char *kind;
-	/* The cause, more specific: a word such as "no_engine", "no_session", "limit_sessions", "oom",
-	 * "install_failed". This library adds "misuse", "closed", "forked", "deadline", "cancelled". "none" if
-	 * there is nothing more specific. Programs decide by kind and cause, never by the sentences. */
+	/* The cause, which is more specific than the kind: a word such as "no_engine", "no_session",
+	 * "limit_sessions", "oom", "install_failed"; "none" if there is nothing more specific. This library adds
+	 * "misuse", "closed", "forked", "deadline", "cancelled". Programs should test the kind and the cause, never
+	 * the sentences. */
 	const char *cause;
 	/* One sentence for people: what happened. */
 	const char *message;
@@ -100,14 +103,14 @@ struct husk;
 struct husk_settings {
 	size_t size;
 	/* "NAME=value", ends with NULL: settings as husk(1) lists them, and XDG_STATE_HOME, XDG_DATA_HOME and
-	 * XDG_CONFIG_HOME, which say where records and files are. They override the other two sources. An unknown
-	 * name is an error. */
+	 * XDG_CONFIG_HOME, which say where records and files are. These values override the environment and the
+	 * file. An unknown name is an error. */
 	const char *const *values;
-	/* Not 0: also read the settings in the environment, … */
+	/* Not 0: also read settings from the environment. */
 	int use_environment;
-	/* … and in $XDG_CONFIG_HOME/husk/.env, … */
+	/* Not 0: also read settings from a file, by default $XDG_CONFIG_HOME/husk/.env. */
 	int use_file;
-	/* … or in this file, which must then exist. NULL = the default file. */
+	/* Read this file instead, which must exist; .use_file is then not needed. NULL = the default file. */
 	const char *file;
 	/* Not 0: husk_close() leaves its sessions running until their lease ends, so another process with the same
 	 * conversation can take them over. */
@@ -117,14 +120,15 @@ struct husk_settings {
 	const char *program;
 };
 
-/* settings NULL: all defaults; reads neither environment nor file. Makes no connection yet. */
+/* If settings is NULL, all settings have their defaults, and neither the environment nor a file is read. Does not
+ * connect to the engine yet. */
 struct husk_error *husk_open(const struct husk_settings *settings, struct husk **ret) HUSK_MUST_CHECK;
 /* Ends the sessions that the manager created (see .keep_sessions) and waits for that, at most 10 s. Calls that
  * wait in other threads return with cause "closed". The manager and its conversations are then gone, even if an
  * error is returned. */
 struct husk_error *husk_close(struct husk *h);
 
-/* The languages of this build: NULL past the last; never freed. */
+/* A language of this build, from husk_language(), which returns NULL past the last one. Never freed. */
 struct husk_language {
 	const char *name;      /* "python" */
 	const char *title;     /* "Python" */
@@ -137,19 +141,19 @@ const struct husk_language *husk_language(size_t i);
 
 struct husk_cancel;
 
-/* Cancels calls: those that wait with it now, and later ones. */
+/* A cancel object cancels the calls that wait with it now, and later ones. */
 struct husk_error *husk_cancel_new(struct husk_cancel **ret) HUSK_MUST_CHECK;
-/* From any thread. */
+/* May be called from any thread. */
 void husk_cancel(struct husk_cancel *cancel);
-/* No call may still wait with it. */
+/* No call may be waiting with the object any more. */
 void husk_cancel_free(struct husk_cancel *cancel);
 
 struct husk_wait {
 	size_t size;
-	/* Milliseconds from now until the call fails with kind "timeout", cause "deadline". 0 = none. The timeout
-	 * of a run is different: it applies inside the session and gives a result. */
+	/* Milliseconds from now until the call fails with kind "timeout", cause "deadline". 0 = no deadline. The
+	 * timeout of a run is different: it applies inside the session and gives a result. */
 	uint64_t deadline_ms;
-	/* Kind "cancelled", cause "cancelled". NULL = none. */
+	/* Cancels the call, which fails with kind "cancelled", cause "cancelled". NULL = none. */
 	struct husk_cancel *cancel;
 	/* Called about ten times a second in the calling thread while the call waits; a return value other than 0
 	 * cancels. For interpreters that must check for signals. NULL = not called. */
@@ -164,9 +168,9 @@ struct husk_conversation;
 /* The owner of sessions, exports and limits. */
 struct husk_conversation_options {
 	size_t size;
-	/* Up to 128 letters, digits, '.', '_' and '-'. NULL = a new conversation, unless … */
+	/* Up to 128 letters, digits, '.', '_' and '-'. NULL = a new conversation, unless .own is set. */
 	const char *id;
-	/* … this is not 0: the conversation of this user, which `husk mcp` serves too. */
+	/* Not 0: the user's own conversation, which `husk mcp` serves too. */
 	int own;
 	/* 0 = CONTAINER_MAX_SESSIONS_PER_THREAD. */
 	uint64_t max_sessions;
@@ -175,7 +179,7 @@ struct husk_conversation_options {
  * conversation left. */
 struct husk_error *husk_conversation_open(struct husk *h, const struct husk_conversation_options *options,
 					  struct husk_conversation **ret) HUSK_MUST_CHECK;
-/* Its sessions stay until husk_close(), which closes conversations too. */
+/* The conversation's sessions stay until husk_close(), which closes conversations too. */
 struct husk_error *husk_conversation_close(struct husk_conversation *c);
 
 /* --- sessions ----------------------------------------------------------------------------------------------------- */
@@ -189,8 +193,8 @@ struct husk_session {
 	uint64_t age_seconds, idle_seconds;
 	/* Only in husk_list_all(): */
 	const char *conversation;
-	const char *owner;     /* "process 123 on box" */
-	uint64_t left_seconds; /* until its hard lifetime ends */
+	const char *owner;     /* "process 123 on host" */
+	uint64_t left_seconds; /* until its maximum lifetime ends */
 	uint64_t memory;       /* bytes; 0 = unknown */
 	/* Limits: bytes of memory, bytes of its home directory on disk, CPUs. */
 	uint64_t memory_limit, disk_limit;
@@ -202,17 +206,17 @@ void husk_session_free(struct husk_session *s);
 struct husk_create {
 	size_t size;
 	const char *language; /* or an alias; NULL = "python" */
-	/* "name" or "name==version", ends with NULL: installed before the session starts. A set is kept, so the
-	 * next session with it starts quickly. */
+	/* "name" or "name==version", ends with NULL: installed before the session starts. An installed set is kept,
+	 * so the next session with the same set starts quickly. */
 	const char *const *dependencies;
 	/* 0 = as CONTAINER_NETWORK_ENABLED says, 1 = on (refused if the setting forbids it), -1 = off. */
 	int network;
-	/* The installer's output, as it arrives. */
+	/* Called with the installer's output as it arrives. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	void *ctx;
 	/* "NAME=value", ends with NULL: for the interpreter and all commands. Values are not stored. */
 	const char *const *env;
-	/* Working directory: absolute, or relative to /workspace; NULL = /workspace. */
+	/* Working directory: absolute, below ~ or $HOME, or relative to /workspace; NULL = /workspace. */
 	const char *cwd;
 	/* Limits in bytes of memory, bytes of its home directory on disk, and CPUs: 0 = as the settings say;
 	 * values above CONTAINER_MEMORY_MAX, CONTAINER_DISK_MAX and CONTAINER_CPUS_MAX are refused. */
@@ -220,8 +224,8 @@ struct husk_create {
 	double cpus;
 	/* The name of one of CONTAINER_IMAGES, instead of the language's own image; NULL = the language's. */
 	const char *image;
-	/* Can be used instead of the id, within the conversation and for husk's verbs: letters, digits, '.', '_'
-	 * and '-', a letter first, at most 25; NULL = none. */
+	/* A name that can be used instead of the id, within the conversation and with husk's verbs: at most 25
+	 * letters, digits, '.', '_' and '-', a letter first; NULL = no name. */
 	const char *name;
 };
 /* The session is running when this returns. options NULL = a Python session. */
@@ -240,7 +244,7 @@ void husk_sessions_free(struct husk_sessions *s);
 /* The conversation's sessions in this manager, oldest first. */
 struct husk_error *husk_list(struct husk_conversation *c, const struct husk_wait *wait,
 			     struct husk_sessions **ret) HUSK_MUST_CHECK;
-/* One session of the list. */
+/* Returns one session of that list. */
 struct husk_error *husk_info(struct husk_conversation *c, const char *session, const struct husk_wait *wait,
 			     struct husk_session **ret) HUSK_MUST_CHECK;
 
@@ -257,17 +261,18 @@ struct husk_run {
 	void *ctx;
 	/* "NAME=value", ends with NULL: only for this run. */
 	const char *const *env;
-	/* For a command, only for this run: absolute, or relative to where the last command ended; NULL = there. */
+	/* Working directory of a command, only for this run: absolute, below ~ or $HOME, or relative to the directory
+	 * in which the last command ended; NULL = that directory. */
 	const char *cwd;
-	/* Not 0: the call returns after at most wait_seconds (at most 300). If the run has not ended by then, the
-	 * result has the ending "running", its number and the output so far. Its .timeout may then be any number;
-	 * by default it is the session's lifetime. */
+	/* Not 0: the call returns after at most wait_seconds (0 to 300). If the run has not ended by then, the result
+	 * has the ending "running", the run's number and the output so far. .timeout may then be up to a week; by
+	 * default it is the session's lifetime. */
 	int has_wait;
 	uint64_t wait_seconds;
 	/* The number of an existing run to wait for, instead of code or a command, which must be NULL. Waits for
 	 * wait_seconds, or as long as a run may take by default, and returns only new output. 0 = none. */
 	uint64_t run;
-	/* Not 0, with .run: ends it. */
+	/* Not 0, with .run: ends that run. */
 	int interrupt;
 	/* Not 0, for husk_execute(): starts a new interpreter first; the code may be NULL. Variables are gone,
 	 * files are kept. */
@@ -277,8 +282,8 @@ struct husk_run {
 	 * command has a terminal of rows and cols; 0 = 24 and 80. */
 	int interactive;
 	int rows, cols;
-	/* With .run: the input, at most 32 KiB; keys by name, such as <Ctrl-C>, <Tab>, <Up>. Enter follows, but
-	 * not after a key. */
+	/* With .run: the input for that run, at most 32 KiB. Keys are written by name, such as <Ctrl-C>, <Tab>, <Up>.
+	 * Enter is added at the end, unless the input ends with a key. */
 	const char *input;
 };
 
@@ -308,10 +313,10 @@ struct husk_result {
 	size_t n_displays;
 	const struct husk_bundle *const *displays; /* pictures, tables and other displays, in order */
 	uint64_t displays_dropped;
-	const char *error_type; /* NULL if the code raised no error; then the next two are NULL too */
+	const char *error_type; /* NULL if the code raised no error; the next two are NULL then, too */
 	const char *error_message;
 	const char *error_traceback;
-	int has_exit_code; /* for commands, and kernels that ended themselves */
+	int has_exit_code; /* set for commands, cells that called exit, and interpreters that ended themselves */
 	int exit_code;
 	int signal; /* 0 = none */
 	uint64_t duration_ms;
@@ -320,14 +325,15 @@ struct husk_result {
 	int kernel_restarted;		    /* variables are gone, files are kept */
 	int session_gone;		    /* everything is gone */
 	const char *notice;		    /* the remaining lifetime of the session, if it is short; NULL otherwise */
-	/* Runs without a waiter that have ended since, also of an earlier process. Each is reported once. */
+	/* Runs that have ended since while no call waited for them, also those of an earlier process. Each is
+	 * reported once. */
 	size_t n_earlier;
 	const struct husk_result *const *earlier;
-	uint64_t run;	  /* its number in the session */
+	uint64_t run;	  /* the run's number in the session */
 	int queued;	  /* not begun yet */
-	uint64_t behind;  /* the run that it had to wait for, if nobody waits for that one; 0 = none */
+	uint64_t behind;  /* the run ahead of this one in the queue, if no call waits for that run; 0 = none */
 	const char *lost; /* variables lost with an interpreter, as far as they were known; NULL if none were lost */
-	/* Numbers of the runs that continue without a waiter. */
+	/* Numbers of the runs that continue although no call waits for them. */
 	size_t n_running;
 	const uint64_t *running;
 	/* For the ending "waiting": the prompt, and whether typed text is hidden. NULL otherwise. */
@@ -342,7 +348,7 @@ const char *husk_text(const struct husk_result *r);
 struct husk_error *husk_execute(struct husk_conversation *c, const char *session, const char *code,
 				const struct husk_run *options, const struct husk_wait *wait,
 				struct husk_result **ret) HUSK_MUST_CHECK;
-/* Runs a command with bash in the session's container; its directory, exported variables and background jobs
+/* Runs a command with bash in the session's container. The working directory, exported variables and background jobs
  * persist. */
 struct husk_error *husk_terminal(struct husk_conversation *c, const char *session, const char *command,
 				 const struct husk_run *options, const struct husk_wait *wait,
@@ -352,7 +358,7 @@ struct husk_error *husk_terminal(struct husk_conversation *c, const char *sessio
 
 struct husk_variable {
 	const char *name, *type;
-	const char *shape; /* "" if it is not informative */
+	const char *shape; /* "" if the value has none */
 	uint64_t bytes;	   /* 0 = unknown */
 };
 struct husk_disk {
@@ -366,23 +372,23 @@ struct husk_run_state {
 	uint64_t age_ms;
 };
 struct husk_look {
-	const struct husk_session *session; /* not yours to free */
-	uint64_t left_seconds;		    /* until its hard lifetime ends; UINT64_MAX = unlimited */
+	const struct husk_session *session; /* freed with this struct */
+	uint64_t left_seconds;		    /* until its maximum lifetime ends; UINT64_MAX = unlimited */
 	uint64_t idle_left_seconds;	    /* until it ends because it is idle */
 	size_t n_runs;
 	const struct husk_run_state *const *runs;
-	int answered;		       /* 0: the container did not answer in time, and nothing below is known */
+	int answered;		       /* 0: the container did not answer in time, and the fields below are unknown */
 	uint64_t memory, memory_limit; /* bytes; 0 = unknown */
 	size_t n_disks;
 	const struct husk_disk *const *disks;
-	int has_variables; /* the interpreter has reported them; */
-	int fresh;	   /* 0: a cell is running, and they are from before it */
+	int has_variables; /* not 0: the interpreter has reported its variables */
+	int fresh;	   /* 0: a cell is running, and the variables are those before it */
 	size_t n_variables;
 	const struct husk_variable *const *variables; /* the largest first */
-	uint64_t more_variables;		      /* not listed */
+	uint64_t more_variables;		      /* number of variables that are not listed */
 };
-/* The status of a session, without running code in it. keep_alive not 0: counts as use. husk_look() and
- * husk_look_free() are the HUSK_0.1 names; the struct keeps its name. */
+/* Returns the status of a session without running code in it. If keep_alive is not 0, this counts as use of the
+ * session. husk_look() and husk_look_free() are the names in HUSK_0.1; the struct keeps its name. */
 struct husk_error *husk_status(struct husk_conversation *c, const char *session, int keep_alive,
 			       const struct husk_wait *wait, struct husk_look **ret) HUSK_MUST_CHECK;
 void husk_status_free(struct husk_look *l);
@@ -393,17 +399,17 @@ void husk_look_free(struct husk_look *l);
 /* --- queries to an interpreter ------------------------------------------------------------------------------------ */
 
 /* Queries of editors and consoles. The interpreter answers from its current state and records nothing: no
- * execution, no value, no history. A query counts as use of the session. Only an idle interpreter can answer:
- * while code runs, or when some begins, the error has kind "busy", cause "interpreter_busy"; a query that takes
- * seconds is ended (kind "timeout"). Runtimes without queries give cause "cannot_answer", sessions from older
- * images "old_session". Positions count Unicode code points. At most 256 KiB of code. */
+ * execution, no value, no history. A query counts as use of the session. Only an idle interpreter can answer: if code
+ * is running, or begins to run, the error has kind "busy", cause "interpreter_busy". A query that takes seconds ends
+ * with kind "timeout". Runtimes without queries give cause "cannot_answer", sessions from older images "old_session".
+ * Positions count Unicode code points. The code may have at most 256 KiB. */
 
-/* Possible replacements for the code from start to before end. */
+/* Possible replacements for the code from start up to, but not including, end. */
 struct husk_completion {
 	size_t start, end;
 	size_t n;
 	const char *const *matches;
-	int more; /* not 0: there are more */
+	int more; /* not 0: there are more matches */
 };
 void husk_completion_free(struct husk_completion *c);
 struct husk_error *husk_complete(struct husk_conversation *c, const char *session, const char *code, size_t cursor,
@@ -416,11 +422,11 @@ struct husk_help {
 	const char *html; /* the same as HTML; NULL if the interpreter has none */
 };
 void husk_help_free(struct husk_help *h);
-/* detail not 0: everything, such as the source. */
+/* If detail is not 0, the help includes everything, such as the source. */
 struct husk_error *husk_inspect(struct husk_conversation *c, const char *session, const char *code, size_t cursor,
 				int detail, const struct husk_wait *wait, struct husk_help **ret) HUSK_MUST_CHECK;
 
-/* Whether the code is complete, or continues on the next line. */
+/* Whether code is complete or continues on the next line. */
 struct husk_wholeness {
 	const char *state;  /* "complete", "incomplete", "invalid" (no further lines can make it valid), "unknown" */
 	const char *indent; /* for "incomplete": the indent of the next line; "" otherwise */
@@ -431,10 +437,10 @@ struct husk_error *husk_is_complete(struct husk_conversation *c, const char *ses
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* One thing to import. Exactly one of: content; source; session and path. */
+/* One thing to import. Set exactly one of: content; source; session and path. */
 struct husk_import {
 	size_t size;
-	const void *content; /* its bytes */
+	const void *content; /* the bytes of the file */
 	size_t n;
 	const char *
 		source; /* a file or folder of the host that this process can read; IMPORT_ALLOWED_DIRS limits only models */
@@ -449,12 +455,12 @@ struct husk_file {
 	const char *source; /* imports: as requested */
 	const char *path;   /* in the session, absolute */
 	uint64_t bytes;
-	const struct husk_error *error; /* the reason of a failure; NULL on success. Not yours to free */
+	const struct husk_error *error; /* why it failed; NULL on success. Do not free it */
 	/* For exports that succeeded; NULL otherwise: */
 	const char *id, *session, *name, *mime, *hash, *uri;
 	/* The hash is the BLAKE2b of the file at host_path, 256 bits, in hex. For more than 4 MiB it is the
 	 * SHA-256 of the concatenated binary SHA-256s of its 4 MiB pieces. */
-	const char *host_path; /* size of the file, or of a tar of the folder */
+	const char *host_path; /* path of the file, or of a tar of the folder */
 	int folder;
 	uint64_t stored;     /* bytes of the file at host_path */
 	uint64_t created_ms; /* since the epoch */
@@ -470,7 +476,7 @@ void husk_files_free(struct husk_files *f);
 
 struct husk_copy {
 	size_t size;
-	/* One line of progress. */
+	/* Called with one line of progress. */
 	void (*on_progress)(void *ctx, const char *line);
 	void *ctx;
 };
@@ -478,7 +484,7 @@ struct husk_copy {
 struct husk_error *husk_import(struct husk_conversation *c, const char *session, const struct husk_import *const *items,
 			       size_t n, const struct husk_copy *options, const struct husk_wait *wait,
 			       struct husk_files **ret) HUSK_MUST_CHECK;
-/* Copies files and folders out of the session, to outlive it; relative paths are below /workspace. */
+/* Copies files and folders out of the session. The copies outlive the session. Relative paths are below /workspace. */
 struct husk_error *husk_export(struct husk_conversation *c, const char *session, const char *const *paths, size_t n,
 			       const struct husk_copy *options, const struct husk_wait *wait,
 			       struct husk_files **ret) HUSK_MUST_CHECK;
@@ -492,24 +498,24 @@ struct husk_content {
 	size_t n;
 };
 void husk_content_free(struct husk_content *content);
-/* Reads an export by the id from husk_export() or husk_exports(). More than max bytes (0 = 64 MiB) is refused with
- * "limit": read the file at its host_path. */
+/* Reads an export by its id from husk_export() or husk_exports(). An export of more than max bytes (0 = 64 MiB) is
+ * refused with kind "limit"; read the file at its host_path instead. */
 struct husk_error *husk_read_export(struct husk_conversation *c, const char *id, size_t max,
 				    const struct husk_wait *wait, struct husk_content **ret) HUSK_MUST_CHECK;
 
-/* --- for the person whose sessions these are: all conversations, all processes -------------------------------------- */
+/* --- for the user who owns the sessions: all conversations, all processes ----------------------------------------- */
 
-/* The sessions of all conversations. husk_everything() is its HUSK_0.1 name. */
+/* Lists the sessions of all conversations. husk_everything() is the name of this function in HUSK_0.1. */
 struct husk_error *husk_list_all(struct husk *h, const struct husk_wait *wait,
 				 struct husk_sessions **ret) HUSK_MUST_CHECK;
 struct husk_error *husk_everything(struct husk *h, const struct husk_wait *wait,
 				   struct husk_sessions **ret) HUSK_MUST_CHECK;
-/* Removes a session, even if it is in use; NULL = all of them. ret_n (may be NULL): how many. */
+/* Removes a session, even if it is in use; NULL = all sessions. ret_n, if not NULL, is set to the number removed. */
 struct husk_error *husk_remove(struct husk *h, const char *session, const struct husk_wait *wait, size_t *ret_n);
-/* Cleans up after processes that ended. ret_n (may be NULL): how many containers were removed. */
+/* Cleans up after processes that ended. ret_n, if not NULL, is set to the number of containers that were removed. */
 struct husk_error *husk_collect(struct husk *h, const struct husk_wait *wait, size_t *ret_n);
 
-/* The executions of a session, by number. */
+/* One execution in a session. */
 struct husk_execution {
 	uint64_t number;
 	const char *kind;	       /* "code", "terminal", … */
@@ -522,7 +528,7 @@ struct husk_history {
 	const struct husk_execution *const *v;
 };
 void husk_history_free(struct husk_history *r);
-/* The last executions, at most limit (0 = 100). */
+/* Returns the last executions of a session, at most limit (0 = 100). */
 struct husk_error *husk_history(struct husk *h, const char *session, size_t limit, const struct husk_wait *wait,
 				struct husk_history **ret) HUSK_MUST_CHECK;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# libhusk.a for programs that link it: one object of all our archives, in which only husk_* is global, so that no name of ours
-# meets one of theirs.   make-static.sh OUTPUT ARCHIVE…
+# Makes libhusk.a, for programs that link it: one object of all our archives. Only names that begin with husk_ are
+# global in it, so that other names cannot clash with those of the program.   make-static.sh OUTPUT ARCHIVE…
 set -eu
 output=$1
 shift

@@ -60,7 +60,7 @@ struct husk_error *husk_open(const struct husk_settings *settings, struct husk *
 
 /* --- closing ------------------------------------------------------------------------------------------------------- */
 
-/* On the loop, except the last three. */
+/* Used on the loop only, except the last three fields. */
 struct closing {
 	struct task task;
 	struct husk *husk;
@@ -133,8 +133,8 @@ static void close_manager(struct task *task)
 		call_end(call, &closed);
 	closing->deadline = timer_new(thread_loop(), on_close_deadline, closing);
 	timer_start(closing->deadline, CLOSE_MS, 0);
-	/* Conversations are neither added nor removed now. The lock is not held, because each stop starts a
-	 * process, and fork takes the lock. */
+	/* Conversations are not added or removed any more. The lock is not held, because each stop starts a process,
+	 * and fork takes the lock. */
 	list_for_each(c, &h->conversations, struct husk_conversation, node)
 		if (!h->keep_sessions)
 			stop_made(closing, c);
@@ -160,7 +160,7 @@ struct husk_error *husk_close(struct husk *h)
 	struct husk_error *error = NULL;
 	if (!handle_hold(h, "husk_close", &error))
 		return error;
-	/* Two threads may close at the same time; the second finds nothing. */
+	/* Two threads may close the manager at the same time; the second one gets an error. */
 	if (!handle_remove(h)) {
 		handle_let_go(h);
 		return error_misuse("husk_close(): the handle is not open");
@@ -228,7 +228,7 @@ struct husk_error *husk_conversation_open(struct husk *h, const struct husk_conv
 		return error;
 	AUTO(freep) char *made = o.id || o.own ? NULL : make_id();
 	if (!o.id && !o.own && !made)
-		return error_misuse("%s(): the system has no random numbers", function);
+		return error_misuse("%s(): the system provides no random numbers", function);
 	if (!handle_hold(h, function, &error))
 		return error;
 	struct husk_conversation *c = new0(struct husk_conversation);

@@ -4,7 +4,7 @@
 
 #include "libhusk/handle.h"
 
-/* Like husk_open(), with a kind of engine by name; NULL = the default. For tests too. */
+/* Like husk_open(), with the kind of engine by its name; NULL = the default. Also for tests. */
 struct husk_error *open_on(const struct husk_settings *settings, const char *engine, struct husk **ret);
 
 #endif

@@ -9,9 +9,9 @@ struct pool {
 	size_t n, allocated;
 };
 
-/* Zeroed; count may be 0. */
+/* The memory is zeroed. count may be 0. */
 void *pool_alloc(struct pool *p, size_t count, size_t size);
-/* NULL stays NULL. */
+/* Copies text; returns NULL for NULL. */
 const char *pool_text(struct pool *p, const char *text);
 const char *pool_bytes(struct pool *p, const char *data, size_t n);
 void pool_release(struct pool *p);

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* One answer, of any kind. */
+/* The answer to a query of any kind. */
 struct owned_answer {
 	union {
 		struct husk_completion completion;
@@ -73,9 +73,9 @@ static struct op *start_query(struct call *call, struct fail *f)
 }
 
 /* The caller owns *ret_answer. */
-static struct husk_error *ask(const char *function, struct husk_conversation *conversation,
-			      const struct query_request *request, const struct husk_wait *wait, const void *ret,
-			      struct owned_answer **ret_answer)
+static struct husk_error *perform(const char *function, struct husk_conversation *conversation,
+				  const struct query_request *request, const struct husk_wait *wait, const void *ret,
+				  struct owned_answer **ret_answer)
 {
 	struct query_call c = { .call.start = start_query, .request = *request };
 	if (!ret)
@@ -98,10 +98,10 @@ struct husk_error *husk_complete(struct husk_conversation *conversation, const c
 {
 	struct owned_answer *answer = NULL;
 	struct husk_error *error =
-		ask("husk_complete", conversation,
-		    &(struct query_request){
-			    .kind = QUERY_COMPLETE, .session_id = session, .code = code, .cursor = cursor },
-		    wait, ret, &answer);
+		perform("husk_complete", conversation,
+			&(struct query_request){
+				.kind = QUERY_COMPLETE, .session_id = session, .code = code, .cursor = cursor },
+			wait, ret, &answer);
 	if (!error)
 		*ret = &answer->completion;
 	return error;
@@ -111,13 +111,13 @@ struct husk_error *husk_inspect(struct husk_conversation *conversation, const ch
 				size_t cursor, int detail, const struct husk_wait *wait, struct husk_help **ret)
 {
 	struct owned_answer *answer = NULL;
-	struct husk_error *error = ask("husk_inspect", conversation,
-				       &(struct query_request){ .kind = QUERY_INSPECT,
-								.session_id = session,
-								.code = code,
-								.cursor = cursor,
-								.detail = detail != 0 },
-				       wait, ret, &answer);
+	struct husk_error *error = perform("husk_inspect", conversation,
+					   &(struct query_request){ .kind = QUERY_INSPECT,
+								    .session_id = session,
+								    .code = code,
+								    .cursor = cursor,
+								    .detail = detail != 0 },
+					   wait, ret, &answer);
 	if (!error)
 		*ret = &answer->help;
 	return error;
@@ -128,9 +128,9 @@ struct husk_error *husk_is_complete(struct husk_conversation *conversation, cons
 {
 	struct owned_answer *answer = NULL;
 	struct husk_error *error =
-		ask("husk_is_complete", conversation,
-		    &(struct query_request){ .kind = QUERY_IS_COMPLETE, .session_id = session, .code = code }, wait,
-		    ret, &answer);
+		perform("husk_is_complete", conversation,
+			&(struct query_request){ .kind = QUERY_IS_COMPLETE, .session_id = session, .code = code }, wait,
+			ret, &answer);
 	if (!error)
 		*ret = &answer->wholeness;
 	return error;

@@ -5,7 +5,7 @@
 #include "libhusk/take.h"
 
 #define TIMEOUT_MAX 300
-/* Limit with a wait. */
+/* Maximum timeout in seconds of a run with .has_wait. */
 #define TIMEOUT_LONG_MAX 604800
 #define WAIT_MAX 300
 
@@ -41,32 +41,34 @@ static struct op *start_run(struct call *call, struct fail *f)
 	return manager_run(call->conversation->conversation, &container_of(call, struct run_call, call)->request, f);
 }
 
-/* Contradictory options are refused, not guessed. */
+/* Rejects contradictory options. */
 static struct husk_error *check(const char *function, enum run_kind kind, const struct husk_run *o, const char *text)
 {
 	uint64_t longest = o->has_wait || o->interactive ? TIMEOUT_LONG_MAX : TIMEOUT_MAX;
 	if (!text && !o->run && !o->restart)
 		return error_missing(function, kind == RUN_CODE ? "the code" : "the command");
 	if (text && o->run)
-		return error_misuse("%s(): an existing run has its code already: pass NULL, or no .run", function);
+		return error_misuse("%s(): an existing run already has its code: pass NULL, or leave .run at 0",
+				    function);
 	if (o->interrupt && !o->run)
 		return error_misuse("%s(): .interrupt needs .run", function);
 	if (o->run && (o->timeout || o->env || o->cwd || o->restart || o->interactive))
-		return error_misuse(
-			"%s(): .timeout, .env, .cwd, .restart and .interactive belong to the start of a run", function);
+		return error_misuse("%s(): .timeout, .env, .cwd, .restart and .interactive apply only to a new run",
+				    function);
 	if (o->input && (!o->run || o->interrupt))
-		return error_misuse("%s(): .input needs .run, and no .interrupt", function);
+		return error_misuse("%s(): .input needs .run, and cannot be used with .interrupt", function);
 	if (o->input && (strlen(o->input) > RUN_INPUT_MAX || !utf8_valid(o->input, strlen(o->input))))
-		return error_misuse("%s(): .input is UTF-8, at most %u bytes", function, RUN_INPUT_MAX);
+		return error_misuse("%s(): .input must be UTF-8, at most %u bytes", function, RUN_INPUT_MAX);
 	if (o->rows < 0 || o->rows > RUN_ROWS_MAX || o->cols < 0 || o->cols > RUN_COLS_MAX)
 		return error_misuse("%s(): a terminal has at most %d rows and %d columns", function, RUN_ROWS_MAX,
 				    RUN_COLS_MAX);
 	if (text && !utf8_valid(text, strlen(text)))
 		return error_misuse("%s(): the text is not valid UTF-8", function);
 	if (o->timeout > longest)
-		return error_misuse("%s(): .timeout is 1 to %llu seconds, or 0", function, (unsigned long long)longest);
+		return error_misuse("%s(): .timeout must be 1 to %llu seconds, or 0", function,
+				    (unsigned long long)longest);
 	if (o->has_wait && o->wait_seconds > WAIT_MAX)
-		return error_misuse("%s(): .wait_seconds is 0 to %d", function, WAIT_MAX);
+		return error_misuse("%s(): .wait_seconds must be 0 to %d", function, WAIT_MAX);
 	if (o->cwd && kind == RUN_CODE)
 		return error_misuse("%s(): .cwd is for commands", function);
 	if (o->restart && kind != RUN_CODE)

@@ -48,7 +48,7 @@ static struct op *start_create(struct call *call, struct fail *f)
 	return manager_create(call->conversation->conversation, &create_call_of(call)->request, f);
 }
 
-/* Splits "name==version" or "name"; the caller frees both the list and `text`, which holds its strings. */
+/* Splits "name==version" or "name". The caller frees the list and `text`, which holds the list's strings. */
 static struct husk_error *split_dependencies(const char *const *wanted, struct strv *text, struct dependency **ret,
 					     size_t *ret_n)
 {
@@ -107,7 +107,7 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 	if (!runtime)
 		return no_language(language);
 	if (o->network < -1 || o->network > 1)
-		return error_misuse("husk_create(): .network is 1, 0 or -1");
+		return error_misuse("husk_create(): .network must be 1, 0 or -1");
 	struct husk *held = handle_hold_conversation(conversation, function, &error);
 	if (!held)
 		return error;
@@ -180,7 +180,7 @@ struct husk_error *husk_stop(struct husk_conversation *conversation, const char 
 
 struct list_call {
 	struct call call;
-	const char *session; /* for info */
+	const char *session; /* for husk_info() */
 	struct husk_sessions *sessions;
 	struct husk_session *found;
 };
@@ -194,7 +194,7 @@ static void add(void *ctx, const struct session_info *info)
 		c->found = take_session(info);
 }
 
-/* Already answered, so there is no operation. */
+/* Answers at once, so there is no operation. */
 static struct op *start_list(struct call *call, struct fail *f)
 {
 	struct list_call *c = container_of(call, struct list_call, call);

@@ -6,7 +6,8 @@
 /* --- sessions ------------------------------------------------------------------------------------------------------ */
 
 struct owned_session {
-	struct husk_session session; /* first: the caller has a pointer to it, as in the structs below */
+	struct husk_session
+		session; /* must be first, as in the structs below: the caller gets its address, and frees it */
 	struct pool pool;
 };
 
@@ -81,7 +82,7 @@ struct husk_sessions *take_listed(const struct listed_session *v, size_t n, cons
 		s->name = streq(v[i].name, "-") ? NULL : pool_text(&o->pool, v[i].name);
 		s->language = pool_text(&o->pool, v[i].runtime);
 		s->status = pool_text(&o->pool, v[i].state);
-		s->conversation = pool_text(&o->pool, v[i].thread);
+		s->conversation = pool_text(&o->pool, v[i].conversation);
 		s->owner = pool_text(&o->pool, v[i].owner);
 		s->age_seconds = v[i].age_seconds;
 		s->idle_seconds = v[i].idle_seconds;

@@ -6,7 +6,7 @@
 #include "libhusk/pool.h"
 #include "manager/manager.h"
 
-/* The caller frees each with the function of its name. */
+/* The caller frees each with the husk_*_free() function of its type. */
 struct husk_session *take_session(const struct session_info *info);
 struct husk_look *take_status(const struct session_details *details);
 struct husk_result *take_result(const struct run_result *result);
@@ -15,7 +15,7 @@ struct husk_files *take_exports(const struct export_info *v, size_t n);
 struct husk_sessions *take_listed(const struct listed_session *v, size_t n, const struct fail *unsure);
 struct husk_history *take_history(const struct history *history);
 
-/* A list that grows session by session. */
+/* An empty list of sessions, and a function that adds a session to it. */
 struct husk_sessions *take_nothing(void);
 void take_add(struct husk_sessions *list, const struct session_info *info);
 

@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* Time for the rest of the last manager's work, such as closing a connection. */
+/* Time to finish the last manager's remaining work, such as closing a connection. */
 #define DRAIN_MS 2000
 
 static struct {
-	pthread_mutex_t lock; /* for the thread's start and end */
+	pthread_mutex_t lock; /* guards the thread's start and end */
 	pthread_mutex_t shared;
 	pthread_once_t once;
 	atomic_uint generation;
@@ -49,7 +49,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&the.lock);
 }
 
-/* In a child of fork the thread does not exist. Its data stays unchanged and must not be touched. */
+/* In a child of fork the thread does not exist. The thread's data stays as it was and must not be used. */
 static void in_child(void)
 {
 	atomic_fetch_add(&the.generation, 1);
@@ -154,7 +154,8 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* Signals belong to the caller, except SIGCHLD. SIGPIPE is blocked too, because a failed write reports the error. */
+/* The thread blocks all signals except SIGCHLD, because signals are for the caller. SIGPIPE is blocked too, because a
+ * failed write returns an error. */
 static int start_thread(void)
 {
 	sigset_t blocked, before;
@@ -208,7 +209,7 @@ void thread_release(void)
 	pthread_mutex_unlock(&the.lock);
 	if (!last)
 		return;
-	/* Without the lock: the thread may be starting a process, and fork takes the lock. */
+	/* The lock is not held here, because the thread may be starting a process, and fork takes the lock. */
 	the.end.fn = end;
 	thread_post(&the.end);
 	pthread_join(the.thread, NULL);

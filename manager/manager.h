@@ -1,12 +1,13 @@
-/* The manager: sessions behind plain functions. It is the only header of the manager that a face includes, and knows
- * nothing of MCP or terminals.
+/* The manager's interface: plain functions that create, use and end sessions. A face includes no other header of the
+ * manager, and the manager knows nothing about MCP or the command line.
  *
  * Every operation is asynchronous. A start function either returns a `struct op *` and later calls its callback
- * exactly once (never from inside the start function), or returns NULL with `f` filled and never calls it. The op
- * belongs to the manager, and is gone once the callback has returned. After op_cancel() the callback is not called;
- * the work is interrupted and cleaned up (a cancelled create leaves no container).
+ * exactly once (never from inside the start function), or returns NULL with `f` filled and never calls the callback.
+ * The manager owns the op and frees it after the callback. After op_cancel() the callback is not called; the work is
+ * interrupted and cleaned up (a cancelled create leaves no container).
  *
- * Arguments of callbacks are valid during the callback. Strings in requests are borrowed for the start function. */
+ * Arguments of a callback are valid until it returns. Strings in a request must be valid until the start function
+ * returns. */
 #ifndef HUSK_MANAGER_MANAGER_H
 #define HUSK_MANAGER_MANAGER_H
 
@@ -30,56 +31,58 @@ struct conversation;
 struct op;
 
 /* --- settings ---------------------------------------------------------------------------------------------------- */
-/* These functions block for at most some seconds: they are for the start of a program.
+/* These functions may block for some seconds, so call them only when a program starts.
  *
- * Like config_load() and config_load_from(), and then reads the stored settings of this user, if the file is
- * wanted. */
+ * The first two are like config_load() and config_load_from(). If they read the settings file, they also read the
+ * stored settings of this user. */
 int settings_load(struct config *c, const char *env_file, struct fail *f);
 int settings_load_from(struct config *c, const struct config_source *source, struct fail *f);
 /* Stores a setting, sealed, for all programs of this user; value NULL = removes it. FAIL_INVALID if there is no
- * such setting, or if the value is not valid together with the environment and the file; FAIL_NOT_FOUND if it was
- * not stored. */
+ * such setting, or if the value is not valid together with the environment and the file. FAIL_NOT_FOUND if a setting
+ * to remove is not stored. */
 int settings_keep(const char *env_file, const char *name, const char *value, struct fail *f);
 
 /* --- the manager ------------------------------------------------------------------------------------------------- */
-/* The config must outlive it. Does not contact or write anything. */
+/* The config must outlive the manager. Does not contact or write anything. */
 struct manager *manager_new(struct loop *loop, const struct config *config);
-/* Drops everything at once, in milliseconds, including conversations. Operations are not answered. Sessions stay
- * with their runs, until their lease is over or another server adopts them. Sessions that are still starting are
+/* Frees the manager and its conversations within milliseconds. Callbacks of operations are not called. Sessions and
+ * their runs continue until their lease is over or another server adopts them. Sessions that are still starting are
  * removed without waiting. Accepts NULL, returns NULL. */
 struct manager *manager_free(struct manager *m);
-/* No server will adopt its sessions: manager_free() removes all of them. */
+/* Makes manager_free() remove all sessions, since no server will adopt them. */
 void manager_leave_nothing(struct manager *m);
-/* Call it before manager_free(): calls fn once, on the loop, when the store has written everything, or after ms. */
+/* Call it before manager_free(). fn is called once, from the loop: when the store has written everything, or after
+ * ms milliseconds. */
 void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx);
 
 void op_cancel(struct op *op);
-/* Interrupts what manager_run() has started, as Ctrl-C does; its answer reports the end. Other operations
- * continue. */
+/* Interrupts a run that manager_run() has started, as Ctrl-C does; on_done reports its end. Has no effect on other
+ * kinds of operations. */
 void op_interrupt(struct op *op);
 
 /* --- conversations ----------------------------------------------------------------------------------------------- */
-/* The owner of sessions, exports and limits. A manager serves any number of conversations. */
+/* A conversation owns sessions and exports, and has its own limit of sessions. A manager serves any number of
+ * conversations. */
 struct conversation_spec {
-	const char *id;	       /* NULL = the user's own: HUSK_THREAD_ID, or the one in the state folder */
+	const char *id;	       /* NULL = the user's own id: HUSK_THREAD_ID, or the one in the state folder */
 	uint64_t max_sessions; /* 0 = CONTAINER_MAX_SESSIONS_PER_THREAD */
 };
 /* Does not read or write anything yet. */
 struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec);
-/* Cancels its operations. Its sessions stay, as when a server ends. manager_free() calls it too. Accepts NULL,
- * returns NULL. */
+/* Cancels the conversation's operations. Its sessions continue, as after the end of a server. manager_free() frees
+ * conversations that are still open. Accepts NULL, returns NULL. */
 struct conversation *conversation_close(struct conversation *c);
-/* A client is active: from now on sessions that a former server of this conversation left are taken over in the
- * background. */
+/* Call it when a client becomes active. Sessions that a former server of this conversation left behind are then taken
+ * over in the background. */
 void conversation_wake(struct conversation *c);
 
-/* fn is called from the loop each time a session has joined the conversation, by a create or a take-over. There is
- * one such fn; NULL = none. */
+/* fn is called from the loop each time a create or a take-over has added a session to the conversation. It replaces
+ * the previous fn; NULL = none. */
 void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx);
 /* A client (run_request.client) has disconnected: its runs are interrupted, and their results are dropped. */
 void conversation_end_client(struct conversation *c, uint64_t client);
 
-/* Sets the handler of its tasks; see below. */
+/* Sets the handler of the conversation's tasks; see below. */
 struct task_handler;
 void conversation_take_tasks(struct conversation *c, const struct task_handler *handler);
 
@@ -96,13 +99,14 @@ struct session_info {
 	const char *transport;	  /* how its PID 1 is reached: "socket", "exec"; NULL = unknown */
 	struct limits limits;
 };
-/* Each session of the conversation in this manager, oldest first. */
+/* Calls fn for each session of the conversation in this manager, oldest first. */
 void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
 			       void *ctx);
-/* True during the search for sessions of ended servers: the list above may be incomplete. */
+/* True while the manager searches for sessions of servers that have ended. Until the search ends,
+ * conversation_each_session() may not list all sessions. */
 bool conversation_is_adopting(const struct conversation *c);
 struct await_request {
-	/* complete: the search is over. False if it did not end within 5 s. */
+	/* complete: the search is over; false if it took longer than 5 s. */
 	void (*on_done)(void *ctx, bool complete);
 	void *ctx;
 };
@@ -111,7 +115,7 @@ struct op *manager_await(struct conversation *c, const struct await_request *req
 
 /* --- create ------------------------------------------------------------------------------------------------------ */
 struct create_result {
-	const struct session_info *session; /* NULL if there is none */
+	const struct session_info *session; /* NULL if none was created */
 	const struct session_info *active;
 	size_t n_active;
 	const char *note; /* a note about the session's network; NULL = none */
@@ -123,10 +127,12 @@ struct create_request {
 	bool network;
 	const struct dependency *dependencies;
 	size_t n_dependencies;
-	struct limits_wanted limits; /* that differ from the settings */
+	struct limits_wanted limits; /* limits that differ from the settings */
 	const struct env_var *env;   /* for its interpreter and all its commands */
 	size_t n_env;
-	const char *cwd; /* their working directory: absolute, or relative to /workspace; NULL = /workspace */
+	/* Working directory of these processes: absolute, below ~ or $HOME, or relative to /workspace. NULL =
+	 * /workspace. */
+	const char *cwd;
 	/* Live output of the installer; may be NULL. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	/* f NULL: `session` is ready. If a limit is reached, `active` lists the sessions of the conversation on
@@ -137,13 +143,13 @@ struct create_request {
 struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f);
 
 /* --- execute ----------------------------------------------------------------------------------------------------- */
-/* Most commands that run at the same time because their callers no longer wait. */
+/* Maximum number of commands that run at the same time because their callers no longer wait for them. */
 #define RUNS_ASIDE_MAX 8
 struct task_info;
-/* Limit for a terminal. */
+/* Maximum size of a terminal. */
 #define RUN_ROWS_MAX 200
 #define RUN_COLS_MAX 500
-/* Limit for one input. */
+/* Maximum size of one input, in bytes. */
 #define RUN_INPUT_MAX (32u << 10)
 struct run_request {
 	enum run_kind kind; /* RUN_CODE or RUN_TERMINAL */
@@ -153,58 +159,58 @@ struct run_request {
 	uint64_t run;	/* instead of a text: waits for an active run, and reports only new output. 0 = none */
 	bool interrupt; /* with `run`: interrupts it */
 	/* The owner of the run: 0 = the conversation; else the number of an attached client. No other client can
-	 * wait for a client's run. Its result does not report other runs, and other results do not report it. */
+	 * wait for a client's run. The result of such a run does not report other runs, and theirs do not report
+	 * it. */
 	uint64_t client;
-	/* With `run`: input for its prompt, with named keys in < > (<Ctrl-C>, <Tab>, <Up>). For a command it is
-	 * typed, followed by Enter unless the text ends with a named key. NULL = none. */
+	/* With `run`: input for its prompt, with named keys in < > (<Ctrl-C>, <Tab>, <Up>). For a command, the
+	 * input is typed, followed by Enter unless it ends with a named key. NULL = none. */
 	const char *input;
 	size_t input_len;
-	/* The run may prompt: the answer comes at a prompt (ENDING_WAITING), or after wait_seconds. A command has
-	 * a terminal. */
+	/* The run may prompt for input. The answer comes at a prompt (ENDING_WAITING) or after wait_seconds. A
+	 * command gets a terminal. */
 	bool interactive;
-	int rows, cols; /* of that terminal; 0 = 24 and 80 */
-	bool restart;	/* runs the cell on a new interpreter; its text may be empty then */
-	bool has_wait; /* the answer comes after wait_seconds at the latest: ENDING_RUNNING if the run is still active */
+	int rows, cols; /* size of that terminal; 0 = 24 and 80 */
+	bool restart;	/* runs the cell on a new interpreter; the text may then be empty */
+	bool has_wait;	/* the answer comes after at most wait_seconds: ENDING_RUNNING if the run is still active */
 	uint64_t wait_seconds; /* at most 300 */
-	/* 1 to 300, with a wait any number. 0 with a wait: as long as the session lives. */
+	/* Without has_wait: 1 to 300. With has_wait: any number; 0 = as long as the session lives. */
 	uint64_t timeout_seconds;
 	const struct env_var *env; /* for this run alone */
 	size_t n_env;
-	/* Working directory of a command, for this run alone: absolute, or relative to where the last one ended;
-	 * NULL = there. */
+	/* Working directory of a command, for this run alone: absolute, below ~ or $HOME, or relative to the
+	 * directory in which the last command ended. NULL = that directory. */
 	const char *cwd;
-	/* Called instead of on_done: the run was active for task_after_seconds, and is a task now. NULL = it never
-	 * becomes a task. If the task cannot be stored, the caller waits for the end. */
+	/* Called instead of on_done if the run is still active after task_after_seconds: it is a task now. NULL =
+	 * the run never becomes a task. If the task cannot be stored, on_done follows at the run's end. */
 	void (*on_task)(void *ctx, const struct task_info *task);
 	uint64_t task_after_seconds;
-	/* Live output, cleaned; may be NULL. stream is 1 or 2. */
+	/* Live output, cleaned; may be NULL. stream is 1 (stdout) or 2 (stderr). */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
-	/* Live displays; may be NULL. With it, on_output gets all text exactly once: text that is too much for
-	 * live output follows before on_done, with a line for what is missing. Without it, on_output gets only a
-	 * part of the text. */
+	/* Live displays; may be NULL. If it is set, on_output gets all text exactly once. Text beyond the limit of
+	 * live output follows before on_done; a line says how many bytes were cut. If it is NULL, on_output gets
+	 * only a part of long output. */
 	void (*on_display)(void *ctx, const struct shown_display *display);
 	/* result is set if something ran, with any ending; else f says why nothing ran. */
 	void (*on_done)(void *ctx, const struct run_result *result, const struct fail *f);
-	/* If set, called instead of on_done for a result that is too large to be worded on the loop
-	 * (RUN_RESULT_HEAVY bytes). The callee moves the result out, leaves it empty, and words it in a worker
-	 * job. */
+	/* If set, called instead of on_done for a result with more than RUN_RESULT_HEAVY bytes, which would block
+	 * the loop. The callee moves the content out of the result and turns it into text in a worker job. */
 	void (*on_heavy)(void *ctx, struct run_result *result);
 	void *ctx;
 };
 struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f);
 
-/* --- a terminal for a person --------------------------------------------------------------------------------------- */
-/* A shell, or another program, on its own pseudo-terminal in a session, beside other runs. It starts where the last
- * command ended. Output and input are passed on unchanged. It ends with its program, with op_cancel(), which hangs
- * up, and with the connection to its container, so terminals end with their server.
+/* --- a terminal for a person -------------------------------------------------------------------------------------- */
+/* A shell, or another program, on its own pseudo-terminal in a session, beside other runs. It starts in the directory
+ * in which the last command ended. Output and input are passed on unchanged. The terminal ends when its program ends,
+ * when op_cancel() hangs up, or when the connection to its container breaks. So terminals end with their server.
  *
- * Both directions use credit, and nothing blocks: terminal_write() takes at most TERMINAL_WINDOW bytes that
- * on_written has not reported. Call terminal_taken() for what on_bytes gives, or the terminal stops after a few
- * hundred KiB. */
+ * Both directions use credit, and nothing blocks. terminal_write() accepts at most TERMINAL_WINDOW bytes that
+ * on_written has not reported yet. Report the bytes from on_bytes with terminal_taken(), or the output stops after a
+ * few hundred KiB. */
 #define TERMINAL_WINDOW (64u << 10)
 #define TERMINAL_SIDE_MAX 4096
 struct terminal_end {
-	int exit_code;	    /* of its program; 128 + n for a signal */
+	int exit_code;	    /* exit code of its program; 128 + n for a signal */
 	int signal;	    /* 0 = none */
 	bool oom;	    /* it was killed because it exceeded the session's memory */
 	const char *detail; /* a sentence with details; NULL = none */
@@ -214,37 +220,37 @@ struct terminal_request {
 	const char *const *command; /* with its arguments; NULL = an interactive shell */
 	size_t n_command;
 	bool is_run;		   /* for the log: a program, not a person's terminal */
-	const char *cwd;	   /* NULL = that of the last command */
+	const char *cwd;	   /* as for a run; NULL = where the last command ended */
 	const struct env_var *env; /* in addition to the session's */
 	size_t n_env;
-	/* The value of TERM at the other end; one that the session does not know is replaced. NULL = the default. */
+	/* TERM of the person's terminal; replaced if the session does not know it. NULL = the default. */
 	const char *term;
 	int rows, cols;
 	void (*on_bytes)(void *ctx, const void *data, size_t n);
-	/* If set, the program (which is required then) has three pipes instead of a terminal. This function gets
-	 * its stderr, which counts with on_bytes for terminal_taken(). */
+	/* If set, `command` is required, and its program has three pipes instead of a terminal. This function gets
+	 * its stderr, which must also be reported with terminal_taken(). */
 	void (*on_error_bytes)(void *ctx, const void *data, size_t n);
 	/* This number of written bytes has arrived at the terminal. */
 	void (*on_written)(void *ctx, size_t n);
-	/* The one answer: how its program ended, or f. */
+	/* Called once. end says how the program ended; if end is NULL, f says what failed. */
 	void (*on_end)(void *ctx, const struct terminal_end *end, const struct fail *f);
 	void *ctx;
 };
 struct op *manager_terminal(struct conversation *c, const struct terminal_request *req, struct fail *f);
-/* For an op of manager_terminal(), until on_end. Negative, and nothing was written, if too much input is
- * unacknowledged. */
+/* These functions take an op of manager_terminal(), until on_end is called. If too much input is unacknowledged,
+ * terminal_write() writes nothing and returns a negative number. */
 int terminal_write(struct op *op, const void *data, size_t n);
-/* For a program with pipes: ends its input; and sends a signal to its process group (HUP, INT, QUIT, TERM, USR1,
- * USR2, TSTP, CONT). */
+/* Only for a program with pipes. The first ends its input. The second sends a signal to its process group (HUP, INT,
+ * QUIT, TERM, USR1, USR2, TSTP, CONT). */
 void terminal_end_input(struct op *op);
 void terminal_signal(struct op *op, int signo);
 void terminal_taken(struct op *op, size_t n);
 void terminal_resize(struct op *op, int rows, int cols);
 
 /* --- tasks ------------------------------------------------------------------------------------------------------- */
-/* A run with a handle instead of a waiting caller. The handle is random, known only to its conversation, and
+/* A task is a run with a handle instead of a waiting caller. The handle is random, known only to its conversation, and
  * stored before it is delivered. The result can be fetched any number of times, also from the next server, until
- * the session's lifetime is over. No other result reports its end. */
+ * the session's lifetime is over. The results of other runs do not report the task's end. */
 struct task_info {
 	const char *id;
 	const char *session_id;
@@ -254,22 +260,22 @@ struct task_info {
 	enum task_state state;
 	uint64_t created_ms, changed_ms; /* wall clock */
 	uint64_t ttl_ms;		 /* from its creation; UINT64_MAX = unlimited */
-	const char *result;		 /* TASK_ENDED: the text from `word` */
+	const char *result;		 /* TASK_ENDED: the text that task_handler.word returned */
 };
 /* A face's functions for the tasks of a conversation, called from the loop. */
 struct task_handler {
-	/* Words the end of a run, or (result NULL) why there is no result. The text is stored; the manager owns
-	 * it. A worker job may call it, with a copy of `config`. */
+	/* Returns the text for the end of a run or, if result is NULL, for the reason in f. The text is stored; the
+	 * manager owns it. A worker job may call this function, with a copy of `config`. */
 	char *(*word)(const struct config *config, const struct task_info *task, const struct run_result *result,
 		      const struct fail *f);
 	const struct config *config;
-	/* The task has ended. */
+	/* Called when the task has ended. */
 	void (*on_change)(void *ctx, const struct task_info *task);
 	void *ctx;
 };
 struct task_request {
 	const char *id;
-	bool cancel; /* ends its run; no effect on a task that has ended */
+	bool cancel; /* ends the task's run; no effect on a task that has ended */
 	/* f: there is no such task in this conversation, it has expired, its session is gone, or its state is
 	 * unknown. */
 	void (*on_done)(void *ctx, const struct task_info *task, const struct fail *f);
@@ -281,7 +287,7 @@ struct op *manager_task(struct conversation *c, const struct task_request *req, 
 struct run_info {
 	uint64_t number;
 	enum run_kind kind;
-	const char *state; /* queued, running, waiting: for input, ended: not delivered yet */
+	const char *state; /* queued, running, waiting (for input), ended (not delivered yet) */
 	uint64_t age_ms;
 };
 struct session_details {
@@ -294,14 +300,14 @@ struct session_details {
 };
 struct info_request {
 	const char *session_id;
-	bool keep_alive; /* counts as use; without it asking does not */
+	bool keep_alive; /* the request counts as use of the session */
 	void (*on_done)(void *ctx, const struct session_details *details, const struct fail *f);
 	void *ctx;
 };
 struct op *manager_info(struct conversation *c, const struct info_request *req, struct fail *f);
 
 /* --- query ------------------------------------------------------------------------------------------------------- */
-/* Limit for the code in a query. */
+/* Maximum size of the code in a query, in bytes. */
 #define QUERY_TEXT_MAX (256u << 10)
 struct query_request {
 	enum query_kind kind;
@@ -310,35 +316,36 @@ struct query_request {
 	size_t len;
 	size_t cursor; /* position in code points; not used by QUERY_IS_COMPLETE */
 	bool detail;   /* QUERY_INSPECT: full details (such as the source), not the short form */
-	/* f has a reason why a run could not start, or: CAUSE_INTERPRETER_BUSY at once while a cell runs or when
-	 * one starts (FAIL_BUSY), or after some seconds (FAIL_TIMEOUT); CAUSE_CANNOT_ANSWER or CAUSE_OLD_SESSION
-	 * if the runtime or its image does not support it (FAIL_INVALID). */
+	/* f is a failure that also prevents a run from starting, or one of these:
+	 * CAUSE_INTERPRETER_BUSY with FAIL_BUSY: a cell runs or has just started; reported at once.
+	 * CAUSE_INTERPRETER_BUSY with FAIL_TIMEOUT: the interpreter did not answer for some seconds.
+	 * CAUSE_CANNOT_ANSWER, CAUSE_OLD_SESSION (FAIL_INVALID): the runtime or its image does not support it. */
 	void (*on_done)(void *ctx, const struct query_answer *answer, const struct fail *f);
 	void *ctx;
 };
-/* Completion, help and whether code is complete, by the session's interpreter in its current state. Does not delay
- * or interrupt a cell, and leaves nothing behind: no run, no value, no log. It counts as use. */
+/* Asks the session's interpreter, in its current state, for completions, for help, or whether code is complete. Does
+ * not delay or interrupt a cell, and leaves nothing behind: no run, no value, no log. It counts as use. */
 struct op *manager_query(struct conversation *c, const struct query_request *req, struct fail *f);
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 struct copy_request {
 	const char *session_id;
-	const struct import_item *imports; /* or NULL, and */
+	const struct import_item *imports; /* NULL = exports is set instead */
 	const char *const *exports;
 	size_t n;
-	/* Folders of the host that paths may be in, in addition to those of the settings; NULL = none. Borrowed
-	 * for the call. */
+	/* Folders of the host that may be used in addition to those of the settings; NULL = none. Must be valid
+	 * until manager_copy() returns. */
 	const struct strv *allowed;
 	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);
-	/* All entries were tried, one after the other; or f says why none was. */
+	/* All entries were tried, one after the other; or f says why none was tried. */
 	void (*on_done)(void *ctx, const struct copy_result *results, size_t n, const struct fail *f);
 	void *ctx;
 };
 struct op *manager_copy(struct conversation *c, const struct copy_request *req, struct fail *f);
 
 struct exports_request {
-	/* Newest first, after this one: 0 and NULL for the first page. */
+	/* Exports come newest first. The page starts after this export; 0 and NULL = the first page. */
 	uint64_t before_ms;
 	const char *before_id;
 	size_t limit;
@@ -346,13 +353,13 @@ struct exports_request {
 	void *ctx;
 };
 struct op *manager_exports(struct conversation *c, const struct exports_request *req, struct fail *f);
-/* Writes an export to a path of the host and replaces what exists: a file, or a folder, which is merged into an
- * existing one. Nothing is written outside of it; skipped entries are added to the notices. Blocks. -1 with f. */
+/* Writes an export to a path of the host. Existing files are replaced, and a folder is merged into an existing one.
+ * Nothing is written outside the path; skipped entries are added to the notices. Blocks. -1 with f. */
 int export_bring(const struct export_info *info, const char *to, struct strv *notices, struct fail *f);
 
 struct read_request {
 	const char *id;
-	size_t max; /* a larger one is not read: data is NULL then */
+	size_t max; /* a larger export is not read: data is NULL */
 	/* info NULL and f NULL: there is no export with this id in this conversation. */
 	void (*on_done)(void *ctx, const struct export_info *info, const uint8_t *data, size_t n, const struct fail *f);
 	void *ctx;
@@ -363,8 +370,8 @@ struct op *manager_read_export(struct conversation *c, const struct read_request
 struct run_text_request {
 	const char *session_id;
 	uint32_t number;
-	size_t max; /* a longer text is not read: text is NULL then, and size is its length */
-	/* text NULL, size 0 and f NULL: there is none. */
+	size_t max; /* a longer text is not read: text is NULL, and size is its length */
+	/* text NULL, size 0 and f NULL: there is no such text. */
 	void (*on_done)(void *ctx, const char *text, size_t n, uint64_t size, const struct fail *f);
 	void *ctx;
 };
@@ -373,22 +380,22 @@ struct op *manager_run_text(struct conversation *c, const struct run_text_reques
 /* --- stop -------------------------------------------------------------------------------------------------------- */
 struct stop_request {
 	const char *session_id;
-	/* f is NULL when the container is really gone. */
+	/* f NULL: the container is gone. */
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;
 };
 struct op *manager_stop(struct conversation *c, const struct stop_request *req, struct fail *f);
 
-/* --- administration: all conversations, all servers ---------------------------------------------------------------- */
+/* --- administration: all conversations, all servers --------------------------------------------------------------- */
 struct listed_session {
 	const char *id;
 	const char *name; /* "-" = none */
 	const char *runtime;
-	const char *thread;
-	const char
-		*state; /* starting, running, busy, ended; left = its server has ended, and the next one can adopt it */
-	const char *owner;     /* "process 123 on box" */
-	const char *cause;     /* of the end; "" before */
+	const char *conversation;
+	/* starting, running, busy, warm, ended; left = its server has ended, and the next server can adopt it */
+	const char *state;
+	const char *owner;     /* "process 123 on host" */
+	const char *cause;     /* why it ended; "" = it has not ended */
 	const char *transport; /* how its server reaches it: "socket", "exec"; "-" = unknown */
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its maximum lifetime ends */
 	bool has_memory;
@@ -396,7 +403,7 @@ struct listed_session {
 	struct limits limits;
 };
 struct list_request {
-	bool all; /* also those that have ended: the newest thousand in all */
+	bool all; /* also lists ended sessions; the list has at most the newest thousand sessions */
 	/* Oldest first. f: nothing could be listed. unsure: the engine did not answer, so the list comes from the
 	 * store alone. */
 	void (*on_done)(void *ctx, const struct listed_session *v, size_t n, const struct fail *f,
@@ -407,7 +414,7 @@ struct op *manager_list_all(struct manager *m, const struct list_request *req, s
 
 struct stop_all_request {
 	const char *session_id; /* or a name or the beginning of an id (handle.h); NULL = all */
-	/* n were stopped; f: why not all. */
+	/* n sessions were stopped; f says why others were not. */
 	void (*on_done)(void *ctx, size_t n, const struct fail *f);
 	void *ctx;
 };
@@ -421,14 +428,14 @@ struct collected {
 	size_t exports;	 /* deleted exports, older than EXPORTS_MAX_AGE_DAYS */
 };
 struct collect_request {
-	/* Reports what was done, also if something failed. Valid during the callback. */
+	/* `collected` lists what was done, even if f is set. */
 	void (*on_done)(void *ctx, const struct collected *collected, const struct fail *f);
 	void *ctx;
 };
 /* Cleans up after servers that have ended. */
 struct op *manager_collect_garbage(struct manager *m, const struct collect_request *req, struct fail *f);
 
-/* The runs of a session, by number. */
+/* A run in the history of a session. */
 struct executed {
 	uint64_t seq;
 	const char *tool;
@@ -438,13 +445,13 @@ struct executed {
 	const char *env; /* names of variables, separated by blanks; NULL = none */
 	/* With history_request.texts, and if the settings keep them (HISTORY_KEEPS_CODE); NULL otherwise. */
 	const char *text;
-	const char *const *outputs; /* JSON arrays of a notebook's outputs, one after the other */
+	const char *const *outputs; /* JSON arrays of notebook outputs, in the order of the results */
 	size_t n_outputs;
 };
 struct history {
 	bool known;	       /* the store has a row of the session */
-	const char *id, *name; /* of that row */
-	const char *thread, *runtime, *state, *cause;
+	const char *id, *name; /* from that row */
+	const char *conversation, *runtime, *state, *cause;
 	const char *owner; /* the current or last server, as text for people */
 	uint64_t created_ms, ended_ms;
 	const struct executed *v;
@@ -453,30 +460,30 @@ struct history {
 };
 struct history_request {
 	const char *session_id; /* or a name or the beginning of an id (handle.h); NULL = the latest */
-	size_t limit;		/* number of runs, the last ones */
+	size_t limit;		/* at most this number of runs, the latest ones */
 	bool texts;		/* also the code and the outputs */
 	void (*on_done)(void *ctx, const struct history *history, const struct fail *f);
 	void *ctx;
 };
 struct op *manager_history(struct manager *m, const struct history_request *req, struct fail *f);
 
-/* Checks that the log is as it was written. */
+/* Checks that the log was not changed after it was written. */
 struct verify_request {
 	const char *session_id; /* NULL = all, and the records without a session */
 	/* Called for one session after the other; session "" is the store itself. */
 	void (*on_verdict)(void *ctx, const char *session, const struct log_verdict *verdict);
-	/* f: why not all could be checked. */
+	/* f: why some sessions could not be checked. */
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;
 };
 struct op *manager_verify(struct manager *m, const struct verify_request *req, struct fail *f);
 
 /* Exports of all conversations, or of the given one; see manager_exports(). */
-struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,
+struct op *manager_all_exports(struct manager *m, const char *conversation, const struct exports_request *req,
 			       struct fail *f);
 struct delete_export_request {
 	const char *id; /* of any conversation */
-	/* f NULL: the export is deleted, and so is its content unless another export has the same. */
+	/* f NULL: the export is deleted, and so is its content unless another export has the same content. */
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;
 };
@@ -489,7 +496,7 @@ struct image_info {
 	uint64_t created; /* seconds since the epoch */
 };
 struct images_request {
-	uint64_t before; /* seconds since the epoch: only older ones */
+	uint64_t before; /* seconds since the epoch: only older images are listed */
 	void (*on_done)(void *ctx, const struct image_info *v, size_t n, const struct fail *f);
 	void *ctx;
 };
@@ -497,14 +504,14 @@ struct images_request {
 struct op *manager_old_images(struct manager *m, const struct images_request *req, struct fail *f);
 struct remove_image_request {
 	const char *name; /* name of an image that manager_old_images() lists */
-	/* FAIL_BUSY: a container uses it. */
+	/* FAIL_BUSY: a container uses the image. */
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;
 };
-/* NULL with f for any other image. */
+/* NULL with f if manager_old_images() would not list the image. */
 struct op *manager_remove_image(struct manager *m, const struct remove_image_request *req, struct fail *f);
-/* The user's own conversation, if it exists; the caller owns it. Reads a file. */
-char *manager_own_thread(const struct config *config);
+/* The id of the user's own conversation; NULL if there is none yet. The caller owns it. Reads a file. */
+char *manager_own_conversation(const struct config *config);
 
 /* --- the program's own helpers ------------------------------------------------------------------------------------ */
 /* Removes containers of a server that has exited: `husk reap`. Blocks; returns an exit code. */
@@ -513,7 +520,7 @@ int manager_reap(const char *engine, const char *program, char *const *container
 /* --- doctor ------------------------------------------------------------------------------------------------------- */
 enum check_status {
 	CHECK_OK,
-	CHECK_WARN, /* sessions work; something should be known or done */
+	CHECK_WARN, /* sessions work, but there is something to know or to do */
 	CHECK_FAIL, /* sessions do not work, or not as safely as promised */
 };
 
@@ -531,15 +538,15 @@ struct doctor_request {
 	const char *env_file; /* as for config_load(); must outlive the doctor */
 	bool try_sessions;    /* create a session of each runtime, run a cell, run the probe, stop it */
 	bool verbose;	      /* one check for each forbidden act, not only for each group of acts */
-	/* Called in a fixed order, for each check once those before it are known. */
+	/* Called for each check, in a fixed order, as soon as all checks before it are known. */
 	void (*on_check)(void *ctx, const struct check *check);
-	/* Called once, after the last check. Do not free the doctor from inside either. */
+	/* Called once, after the last check. Do not free the doctor from inside either callback. */
 	void (*on_done)(void *ctx);
 	void *ctx;
 };
 
-/* Checks everything that sessions need. Queries are sent at the same time, and none takes longer than 10 s.
- * Changes nothing, unless it is to try real sessions. */
+/* Checks everything that sessions need. All queries are sent at once, and none takes longer than 10 s. Changes
+ * nothing unless try_sessions is set. */
 struct doctor *doctor_new(struct loop *loop, const struct doctor_request *request);
 /* May be called at any time; a session that is being tried is removed. Accepts NULL, returns NULL. */
 struct doctor *doctor_free(struct doctor *d);

@@ -7,7 +7,7 @@
 #include "mcp/next-step.h"
 #include "mcp/text.h"
 
-/* A message that is longer or has several lines is not in the first line. */
+/* The first line has the error's message, unless it is longer than this or has several lines. */
 #define HEADLINE_CHARS 300
 #define MARK "⟦picture "
 #define MARK_END "⟧"
@@ -40,7 +40,7 @@ static size_t without_line_ends(const char *s)
 	return n;
 }
 
-/* A single line follows its label; several lines are placed below it. Nothing for an empty body. */
+/* Adds a label and a body: a single line after the label, several lines below it. Adds nothing for an empty body. */
 static void add_labelled(struct buf *b, const char *label, const char *body)
 {
 	size_t n = without_line_ends(body);
@@ -62,7 +62,7 @@ static void add_note(struct buf *b, const char *fmt, ...)
 	add_labelled(b, "⟦note⟧", body);
 }
 
-/* --- how it ended ----------------------------------------------------------------------------------------------- */
+/* --- how the run ended ------------------------------------------------------------------------------------------ */
 
 static char *error_line(const struct run_result *run)
 {
@@ -71,14 +71,14 @@ static char *error_line(const struct run_result *run)
 	return xasprintf("%s: %s", run->error_type, run->error_message);
 }
 
-/* The first line has the whole error, so the traceback does not repeat it. */
+/* True if the first line has the whole error; the traceback then does not repeat it. */
 static bool fits_headline(const struct run_result *run)
 {
 	const char *message = run->error_message ? run->error_message : "";
 	return !strchr(message, '\n') && utf8_count(message, strlen(message)) <= HEADLINE_CHARS;
 }
 
-/* Some languages' tracebacks only give the location. */
+/* True if the traceback has the error's message. In some languages it has only the location. */
 static bool has_message(const char *traceback, const char *line)
 {
 	return traceback && memmem(traceback, strlen(traceback), line, strcspn(line, "\n"));
@@ -116,7 +116,7 @@ static char *waiting_detail(const struct run_result *run)
 	return xasprintf("run %llu reads its input%s", number, hidden);
 }
 
-/* For endings without a detail from the manager. */
+/* The detail for endings for which the manager gives none. */
 static char *default_detail(const struct run_result *run, const struct run_context *ctx)
 {
 	switch (run->ending) {
@@ -157,22 +157,22 @@ static void add_ending(struct buf *b, const struct run_result *run, const struct
 				  queued			? xstrdup("⟦queued⟧") :
 								  xasprintf("⟦%s⟧", ending_name(run->ending));
 	AUTO(freep) char *standard = default_detail(run, ctx);
-	/* The error's message first, then the manager's detail. */
+	/* The error's message comes first, then the manager's detail. */
 	bool both = run->ending == ENDING_ERROR && run->detail;
 	AUTO(freep) char *text =
 		both ? xasprintf("%s (%s)", standard, run->detail) : xstrdup(run->detail ? run->detail : standard);
 	add_labelled(b, label, text);
 }
 
-/* --- what it left, in order ------------------------------------------------------------------------------------- */
+/* --- output of the run, in order -------------------------------------------------------------------------------- */
 
 struct writer {
 	struct buf *body;
 	const struct run_result *run;
 	const struct pictures *pictures;
 	size_t next_picture;
-	size_t max_chars; /* limit of the whole text; no piece needs more */
-	bool labelled;	  /* the last output is not stdout, and no label marks its end */
+	size_t max_chars; /* limit of the whole text, and thus of each piece */
+	bool labelled;	  /* the last output has a label, so following stdout needs one too */
 };
 
 /* The traceback without the lines that the first line of the answer repeats. */
@@ -187,7 +187,7 @@ static char *rest_of_traceback(const struct run_result *run)
 	size_t start = n;
 	while (start > 0 && s[start - 1] != '\n')
 		start--;
-	/* The last line, which may name a type with its module. */
+	/* Drop the last line if it repeats the error, perhaps with the module before the type. */
 	if (n - start >= length && memcmp(s + n - length, line, length) == 0 &&
 	    (n - start == length || s[n - length - 1] == '.') && !memchr(s + start, ' ', n - start - length))
 		n = start;
@@ -326,23 +326,23 @@ static void add_notes(struct buf *b, const struct run_result *run, const struct 
 	if (run->displays_dropped > 0)
 		add_note(b, "%llu displays were dropped: too many or too large for one run; the last pictures are kept",
 			 (unsigned long long)run->displays_dropped);
-	/* Notes for a run that succeeded. */
+	/* If the run succeeded, the detail is a note; otherwise it is in the first line. */
 	if (run->ending == ENDING_OK && run->detail)
 		add_note(b, "%s", run->detail);
 	if (run->lost)
 		add_note(b, "Lost variables: %s.", run->lost);
 	if (run->behind && run->ending != ENDING_RUNNING && run->ending != ENDING_WAITING)
 		add_note(b, "It had to wait for run %llu.", (unsigned long long)run->behind);
-	/* The same text has the pictures of earlier runs. */
+	/* Earlier runs in the same answer may have the same hint, which is shown once. */
 	if (hint && strv_find(hints, hint) == SIZE_MAX) {
 		add_labelled(b, "⟦hint⟧", hint);
 		strv_add(hints, hint);
 	}
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------- */
+/* --- the whole answer ------------------------------------------------------------------------------------------- */
 
-/* One run; `next_picture` counts across runs. */
+/* The text of one run; `next_picture` counts across runs. */
 static char *run_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *pictures,
 		      size_t *next_picture, struct strv *hints, size_t max_chars)
 {
@@ -371,22 +371,22 @@ static char *run_text(const struct run_result *run, const struct run_context *ct
 
 static bool is_queued(const struct earlier_result *e)
 {
-	return e->queued && !e->ended && !e->asks;
+	return e->queued && !e->ended && !e->waits_for_input;
 }
 
 static char *still_running(const struct earlier_result *e)
 {
 	unsigned long long number = e->seq;
-	if (e->asks)
+	if (e->waits_for_input)
 		return xasprintf(
-			"{run: %llu} shows what it asks, {run: %llu, input: \"…\"} answers, {run: %llu, interrupt: true} ends it.",
+			"{run: %llu} shows its prompt, {run: %llu, input: \"…\"} answers, {run: %llu, interrupt: true} ends it.",
 			number, number, number);
 	return xasprintf(
-		"%.0f s so far. {run: %llu} waits for it and returns what is new, {run: %llu, interrupt: true} ends it; otherwise a later answer reports its end.",
+		"%.0f s so far. {run: %llu} waits for it and returns new output, {run: %llu, interrupt: true} ends it; otherwise a later answer reports its end.",
 		(double)e->age_ms / 1000, number, number);
 }
 
-/* All runs that have not begun, in one line. */
+/* Adds one line about all runs that have not begun. */
 static void add_queued(struct buf *b, const struct run_result *run)
 {
 	size_t n = 0;
@@ -399,7 +399,7 @@ static void add_queued(struct buf *b, const struct run_result *run)
 		buf_add_str(b, "⟧ {run: N, interrupt: true} removes one.\n");
 }
 
-/* Runs without a waiter whose end was not reported yet. */
+/* Adds runs that ended while no request waited for them, and whose end was not reported yet. */
 static void add_earlier(struct buf *b, const struct run_result *run, const struct pictures *pictures,
 			size_t *next_picture, struct strv *hints, size_t max_chars)
 {
@@ -410,9 +410,9 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 			continue;
 		AUTO(freep) char *label = xasprintf("⟦earlier %s %llu: %s⟧", ctx.terminal ? "command" : "cell",
 						    (unsigned long long)e->seq,
-						    e->ended ? ending_name(e->result.ending) :
-						    e->asks  ? "waiting for input" :
-							       "still running");
+						    e->ended	       ? ending_name(e->result.ending) :
+						    e->waits_for_input ? "waiting for input" :
+									 "still running");
 		AUTO(freep) char *body = e->ended ? run_text(&e->result, &ctx, pictures, next_picture, hints,
 							     max_chars / run->n_earlier) :
 						    still_running(e);

@@ -1,5 +1,5 @@
-/* The text of a run's answer, as a model reads it: first the ending, unless ok; then all output in the order of
- * production, printed text unchanged and the rest under labels; then notes. Pure.
+/* The text of a run's answer, as a model reads it: first the ending, unless it is ok; then all output in the order in
+ * which it was produced, printed text unchanged and the rest under labels; then notes. Pure.
  *
  * Programs cannot print ⟦ ⟧ (base/utf8.h), so labels in these brackets always come from Husk. */
 #ifndef HUSK_MCP_ANSWER_H
@@ -13,14 +13,14 @@ struct run_context {
 	bool terminal; /* a command, not a cell */
 	uint64_t timeout_seconds;
 	bool structured;   /* add structuredContent */
-	bool user_answers; /* the client's user gets the prompt: no hint how to answer it */
+	bool user_answers; /* the client's user answers the prompt, so the model needs no hint about it */
 	bool interleaved;  /* text, picture, text, … instead of one text and then the pictures */
 	size_t max_chars;  /* limit of the text; 0 = ANSWER_CHARS */
 };
 
 #define ANSWER_CHARS 20000
 
-/* The pictures must have been collected from this run and chosen. The caller owns the text. */
+/* The pictures must have been collected from this run and chosen (display.h). The caller owns the text. */
 char *answer_text(const struct run_result *run, const struct run_context *ctx, const struct pictures *pictures);
 /* The next step for the model; NULL if there is none. The caller owns it. */
 char *answer_hint(const struct run_result *run, const struct run_context *ctx);

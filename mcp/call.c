@@ -10,11 +10,11 @@
 #include "manager/manager.h"
 #include "mcp/rpc.h"
 
-/* Between two progress messages of a request. */
+/* Minimum time between two progress messages of a request. */
 #define PROGRESS_GAP_MS 500
-/* Output is shown this long after it arrives, so a quick request sends only its answer. */
+/* Output is sent as progress this long after it arrives, so a quick request sends only its answer. */
 #define PROGRESS_DELAY_MS 150
-/* Clients give up on requests that are silent for long. */
+/* Maximum time between two progress messages, because clients give up on requests that are silent for long. */
 #define PROGRESS_ALIVE_MS 5000
 #define TAIL_BYTES 2048
 #define SHOWN_CHARS 300
@@ -35,7 +35,7 @@ struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const s
 
 /* --- answers that take long -------------------------------------------------------------------------------------- */
 
-/* CPU limit of one worker job. When it is reached, texts are cut and say so. */
+/* CPU limit of one worker job. When it is reached, texts are cut and have a note about that. */
 #define LATER_CPU_MS 1000
 
 struct later {
@@ -98,7 +98,7 @@ void call_reply_later(struct call *c, struct loop *loop, const struct call_work 
 							   .session = work->session });
 }
 
-/* --- life -------------------------------------------------------------------------------------------------------- */
+/* --- lifetime ---------------------------------------------------------------------------------------------------- */
 
 static void call_free(struct call *c)
 {
@@ -197,7 +197,7 @@ void call_cancel(struct call *c)
 	call_free(c);
 }
 
-/* Cuts off and returns the last line before *end. A \r starts the line over, as progress bars do. */
+/* Returns the last line before *end and moves *end before it. A \r starts the line over, as in progress bars. */
 static size_t last_line(const char *text, size_t *end, size_t *ret_n)
 {
 	size_t stop = *end, start = stop;

@@ -1,5 +1,5 @@
-/* One request in flight. It is answered exactly once or cancelled; both free it. A cancelled request sends nothing
- * more.
+/* One request in flight. It is either answered exactly once or cancelled, and then freed. A cancelled request sends
+ * nothing more.
  *
  * If the client gave a token, progress is sent: the last lines of live output, at most two messages a second, and
  * a sign of life every five seconds without output. The numbers always increase. Progress that is pending when the
@@ -20,11 +20,11 @@ struct op;
 
 /* How a request reaches its client. */
 struct call_ops {
-	/* The one answer, a message as JSON text. The request is freed after this returns. */
+	/* Sends the only answer, a message as JSON text. The request is freed after this returns. */
 	void (*reply)(void *ctx, struct call *call, const struct buf *text);
-	/* Best effort: may be dropped. Takes the message. */
+	/* Sends a progress message, or drops it. Takes the message. */
 	void (*progress)(void *ctx, json_t *message);
-	/* The request is being freed, answered or not: forget it. */
+	/* Called when the request is being freed, whether it was answered or not. */
 	void (*closed)(void *ctx, struct call *call);
 };
 
@@ -34,21 +34,21 @@ struct call {
 	const struct revision *revision;
 	const char *method;    /* name of the method; static */
 	const char *tool_name; /* name of the tool; static; NULL = no tool */
-	struct list link;      /* both for the owner of the request */
+	struct list link;      /* this and the next are for the owner of the request */
 	void *batch;
 	json_t *capabilities; /* the client's; NULL = none */
-	bool listening;	      /* a subscription: open until cancelled */
-	json_t *task_ids;     /* tasks that it listens to, or will; NULL = none */
-	bool knows_tasks;     /* its client supports tasks, so the answer may be one */
+	bool listening;	      /* the request is a subscription, which stays open until it is cancelled */
+	json_t *task_ids;     /* tasks that the subscription listens to, or will; NULL = none */
+	bool knows_tasks;     /* the client supports tasks, so the answer may be a task */
 
-	json_t *args; /* the decoded arguments borrow from it */
+	json_t *args; /* the decoded arguments point into it */
 	void *decoded;
 	struct op *op; /* the manager's operation; cancelled with the request */
 	const void *tool;
 	const void *env;
-	void *data; /* for its method; released with the request */
+	void *data; /* for the method; released with the request */
 	void (*data_free)(void *data);
-	struct fail failure; /* waits for the complete list of sessions */
+	struct fail failure; /* answered once the list of sessions is complete */
 	const char *failed_session;
 
 	/* Private. */
@@ -61,44 +61,44 @@ struct call {
 	struct timer *timer;
 	struct buf tail; /* the last bytes of live output */
 	bool output_pending;
-	struct later *later; /* the worker job that builds its answer; NULL = none */
+	struct later *later; /* the worker job that builds the answer; NULL = none */
 	int64_t progress;
 	uint64_t started_ms;
-	uint64_t last_ms; /* when the last progress message was sent, or the start */
+	uint64_t last_ms; /* when the last progress message was sent, or the request began */
 };
 
 /* References id. Never fails. */
 struct call *call_new(const struct call_ops *ops, void *ctx, json_t *id, const struct revision *revision);
 /* Sends progress from now on, with this token (a string or an integer, referenced). */
 void call_set_progress(struct call *c, struct loop *loop, json_t *token);
-/* Both answer and free the request, and take result and data. They add the fields that every modern result must
- * have, resultType unless it is set. */
+/* Both answer and free the request, and take result and data. They add the fields that every modern result must have,
+ * such as resultType if it is not set. */
 void call_reply(struct call *c, json_t *result);
 void call_reply_error(struct call *c, int code, const char *message, json_t *data);
-/* Likewise, with one more member in the result, whose value is JSON text. Large values that are JSON text already
- * are not parsed again. */
+/* Like call_reply(), with one more member in the result, whose value is JSON text. So large values that are already
+ * JSON text need not be parsed. */
 void call_reply_with(struct call *c, json_t *result, const char *name, const char *json);
-/* Answers with the result of `make`, a new reference. For results that would block the loop: `make` runs in a
- * worker, which also prints the result, and touches only ctx. `release` frees ctx on the loop, whether the request
- * is answered or cancelled meanwhile. */
+/* Answers with the result of `make`, a new reference. For results that would block the loop: `make` runs in a worker,
+ * which also prints the result, and may use only ctx. `release` frees ctx on the loop, whether the request was answered
+ * or cancelled meanwhile. */
 struct call_work {
 	json_t *(*make)(void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
 	bool bulk;	     /* waits for a disk instead of computing; see base/work.h */
-	const char *session; /* whose data it uses (base/work.h); copied */
+	const char *session; /* session whose data `make` uses (base/work.h); copied */
 };
 void call_reply_later(struct call *c, struct loop *loop, const struct call_work *work);
-/* Adds what modern results of lists and reads must have; nothing for older revisions. */
+/* Adds the fields that modern results of lists and reads must have; adds nothing for older revisions. */
 void call_set_cache_hints(const struct revision *revision, json_t *result, json_int_t ttl_ms, const char *scope);
 /* Cancels the operation and frees the request; nothing is sent. */
 void call_cancel(struct call *c);
-/* Takes live output. */
+/* Receives live output, for progress messages. */
 void call_output(struct call *c, const char *text, size_t n);
 
 /* Name, version and title of this server, in the form of the revision. New reference. */
 json_t *call_server_info(const struct revision *revision);
-/* The last lines of some output as one progress message; "" if there are none. The caller owns it. */
+/* The text of a progress message: the last lines of some output; "" if there are none. The caller owns it. */
 char *call_progress_text(const char *text, size_t n);
 
 #endif

@@ -11,10 +11,10 @@
 #include "mcp/resources.h"
 #include "mcp/rpc.h"
 
-/* The protocol's limit. */
+/* The protocol's limit of returned values. */
 #define VALUES_MAX 100
 #define VALUE_BYTES_MAX 4096
-/* Entries of a folder that are read. */
+/* Maximum number of entries that are read from a folder. */
 #define SCAN_MAX 10000
 #define EXPORTS_MAX 100
 
@@ -25,8 +25,8 @@ static bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Adds a value once if it starts with what was typed. Names that cleaning would change are left out, because they
- * could not be used. */
+/* Adds a value, unless it is there already, if it starts with what was typed. Leaves out names that cleaning would
+ * change, because the changed name would not work. */
 static void offer(json_t *values, const char *typed, const char *value)
 {
 	if (!starts_with(value, typed))
@@ -92,7 +92,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* True if the folder has more entries than were read. */
+/* Reads the names in a folder. Returns true if there are more than were read. */
 static bool read_names(DIR *dir, const char *stem, struct strv *names)
 {
 	size_t seen = 0;
@@ -302,7 +302,7 @@ static bool is_short(const json_t *value)
 	       strlen(json_string_value(value)) == json_string_length(value);
 }
 
-/* The name of a prompt or a template; NULL if it does not exist. */
+/* The name of the prompt or template that `ref` refers to; NULL if it does not exist. */
 static const char *ref_of(const json_t *ref, bool *ret_prompt)
 {
 	const char *type = json_string_value(json_object_get(ref, "type"));
@@ -328,7 +328,7 @@ void completion_complete(struct connection *c, struct call *call, json_t *params
 		call_reply_error(
 			call, RPC_INVALID_PARAMS,
 			ref ? "Invalid params: \"argument\" needs \"name\" and \"value\", strings of at most 4096 bytes" :
-			      "Invalid params: \"ref\" names no prompt and no resource template",
+			      "Invalid params: \"ref\" is neither a prompt nor a resource template",
 			NULL);
 		return;
 	}

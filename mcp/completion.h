@@ -7,8 +7,8 @@
 
 void completion_complete(struct connection *c, struct call *call, json_t *params);
 
-/* The paths that start with value, in allowed folders; folders end in "/". Names that cannot be shown unchanged
- * are left out, and so are hidden names unless value starts with a dot. Reads at most one folder, which blocks.
+/* Finds the paths that start with value, in allowed folders; folders end in "/". Names that cannot be shown unchanged
+ * are left out. So are hidden names, unless the typed name starts with a dot. Reads at most one folder, which blocks.
  * Returns the result of the method as a new reference. */
 json_t *completion_of_path(const struct strv *allowed, const char *value);
 

@@ -7,15 +7,15 @@
 #include "mcp/image.h"
 #include "mcp/text.h"
 
-/* Bytes of data for one part, and for all parts: the HTML of a plot library takes megabytes. */
+/* Maximum bytes of data for one part, and for all parts. The HTML of a plot library takes megabytes. */
 #define PART_DATA_MAX 30000
 #define ALL_DATA_MAX 200000
-/* Bytes of a part that is shown as text because it has no plain form. */
+/* Maximum bytes of a part that is shown as text because the bundle has no plain text. */
 #define SHOWN_MAX 2000
-/* Bytes of base64: of one picture, and of all pictures that are checked. */
+/* Maximum bytes of base64: of one picture, and of all pictures that are checked. */
 #define PICTURE_MAX (1u << 20)
 #define CHECKED_MAX (4u << 20)
-/* Text with more bytes than this for each shown character is cut first. */
+/* Text with more bytes than this per character that may be shown is cut before it is processed. */
 #define BYTES_PER_CHAR 8
 
 static const struct mime_part *find_part(const struct mime_bundle *b, const char *type)
@@ -48,7 +48,7 @@ static bool is_textual(const char *type)
 	return n > 5 && streq(type + n - 5, "+json");
 }
 
-/* For a picture, its size once decoded. */
+/* The size of a part in bytes; for a picture, its size once decoded. */
 static size_t part_size(const struct mime_part *part)
 {
 	return image_rank(part->type) > 0 ? part->len / 4 * 3 : part->len;
@@ -83,7 +83,7 @@ static void find_all(struct found *found, const struct run_result *run)
 	}
 }
 
-/* The last pictures are sent, so they are checked first. Pictures that cannot be sent are not checked. */
+/* The last pictures are sent, so they are checked first. Pictures that are too large to send are not checked. */
 void pictures_collect(struct pictures *p, const struct run_result *run)
 {
 	struct found found = { 0 };
@@ -120,7 +120,7 @@ void pictures_choose(struct pictures *p, size_t max, size_t budget)
 	for (size_t i = p->n; i > 0; i--) {
 		struct picture *pic = &p->v[i - 1];
 		size_t cost = pic->data ? strlen(pic->data) + 64 : SIZE_MAX;
-		/* A single picture may exceed the size that is aimed at. */
+		/* A single picture may exceed the budget. */
 		bool only = p->n == 1 && pic->data;
 		if (sent == max || (cost > budget && !only))
 			continue;
@@ -133,7 +133,7 @@ void pictures_choose(struct pictures *p, size_t max, size_t budget)
 			p->v[i].number = ++number;
 }
 
-/* Short forms that can be read as text, the better ones first. */
+/* A short form that can be read as text; the best one that the bundle has. */
 static const struct mime_part *readable_part(const struct mime_bundle *b)
 {
 	static const char *const types[] = { "text/markdown", "text/latex", "application/json", "image/svg+xml",
@@ -146,19 +146,19 @@ static const struct mime_part *readable_part(const struct mime_bundle *b)
 	return NULL;
 }
 
-/* Data for programs that a kernel adds to a figure or a table; not a form to show. */
+/* True for the data about a figure or a table that kernels add for programs; it is not a form to show. */
 static bool is_description(const char *type)
 {
 	return strncmp(type, "application/vnd.husk.", strlen("application/vnd.husk.")) == 0;
 }
 
-/* "<Map object>" and "<Figure size 640x480 with 1 Axes>" tell the reader little. */
+/* True for texts such as "<Map object>" and "<Figure size 640x480 with 1 Axes>", which tell the reader little. */
 static bool says_little(const struct mime_part *plain)
 {
 	return plain->data[0] == '<' && streq(plain->type, "text/plain");
 }
 
-/* Types and sizes, for bundles without anything better to show. */
+/* Lists types and sizes, for bundles without anything better to show. */
 static char *list_types(const struct mime_bundle *b, const struct mime_part *shown)
 {
 	struct buf out = { 0 };
@@ -204,7 +204,7 @@ static json_t *describe_part(const struct mime_part *part, size_t text_max, size
 	return entry;
 }
 
-/* The richest form, chosen as the reference does: one per display, since all forms show the same thing. */
+/* The richest form of a display, chosen as the reference does. One is enough, since all forms show the same thing. */
 static const struct mime_part *richest_part(const struct mime_bundle *b)
 {
 	static const char *const types[] = { "text/html", "image/svg+xml", "text/markdown", "text/latex",
@@ -227,7 +227,7 @@ json_t *display_list(const struct run_result *run, size_t text_max)
 		if (part)
 			json_array_append_new(list, describe_part(part, text_max, &left));
 	}
-	/* `result` has the text forms of the result. */
+	/* Text forms of the result are left out here, because display_result() has them. */
 	const struct mime_part *part = richest_part(&run->result);
 	if (part && !is_textual(part->type))
 		json_array_append_new(list, describe_part(part, text_max, &left));

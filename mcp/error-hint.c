@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 
 #define NAME_MAX_CHARS 60
-/* Bytes searched at the end of long texts: errors come last. */
+/* Only this many bytes at the end of a long text are searched, because errors come last. */
 #define SEARCHED 16384u
 
 static const char *end_of(const char *text)
@@ -14,7 +14,7 @@ static const char *end_of(const char *text)
 	return n > SEARCHED ? text + n - SEARCHED : text ? text : "";
 }
 
-/* Finds the words in the error or, for a command, in its output; else NULL. */
+/* Finds the words in the error or, for a command, in its output. Returns NULL if they are not there. */
 static const char *find(const struct run_result *run, const char *words)
 {
 	const char *texts[] = { run->error_message, run->error_type ? "" : run->stderr_text,
@@ -56,13 +56,16 @@ static const char *package_of(const char *module)
 	return module;
 }
 
-/* The name if it is a valid package name, else NULL, because it becomes part of a command. The caller owns it. */
-static char *name_at(const char *p)
+/* The package of the module named at p, which is the first part of its name: sklearn.svm, lodash/fp,
+ * @scope/package/part. NULL if that is not a valid package name, because it becomes part of a command. The caller owns
+ * it. */
+static char *name_at(const char *p, bool npm)
 {
-	size_t n = 0;
-	while (isalnum((unsigned char)p[n]) || (p[n] && strchr("_-@/", p[n])))
-		n++;
-	if (!n || n > NAME_MAX_CHARS || *p == '/' || *p == '-')
+	size_t n = 0, parts = *p == '@' ? 2 : 1;
+	for (; isalnum((unsigned char)p[n]) || (p[n] && strchr(npm ? "_-@/." : "_-", p[n])); n++)
+		if (p[n] == '/' && --parts == 0)
+			break;
+	if (!n || n > NAME_MAX_CHARS || !(isalnum((unsigned char)*p) || *p == '_' || (*p == '@' && n > 1)))
 		return NULL;
 	return xstrndup(p, n);
 }
@@ -71,17 +74,16 @@ static char *missing_package(const struct run_result *run)
 {
 	static const struct {
 		const char *words, *command, *after;
-	} kinds[] = { { "No module named '", "pip install ", "" },
-		      { "Cannot find module '", "npm install ", "" },
-		      { "Cannot find package '", "npm install ", "" },
-		      { "there is no package called ‘", "install.packages(\"", "\")" } };
-	/* The Node.js kernel's message says it already. */
-	bool told = find(run, "is not installed: name it") != NULL;
+		bool npm;
+	} kinds[] = { { "No module named '", "pip install ", "", false },
+		      { "Cannot find module '", "npm install ", "", true },
+		      { "Cannot find package '", "npm install ", "", true },
+		      { "there is no package called ‘", "install.packages(\"", "\")", false } };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		const char *found = find(run, kinds[i].words);
-		AUTO(freep) char *module = found ? name_at(found + strlen(kinds[i].words)) : NULL;
+		AUTO(freep) char *module = found ? name_at(found + strlen(kinds[i].words), kinds[i].npm) : NULL;
 		const char *package = module && i == 0 ? package_of(module) : module;
-		if (!module || (told && !run->offline))
+		if (!module)
 			continue;
 		if (run->offline)
 			return xasprintf(
@@ -102,7 +104,7 @@ static bool wants_root(const struct run_result *run)
 	return has_any(run, words);
 }
 
-/* A path that exists on users' computers but not in a session. */
+/* True if the error names a path that exists on users' computers but not in a session. */
 static bool names_host_path(const struct run_result *run)
 {
 	static const char *const paths[] = { "/Users/", "/Volumes/", "/mnt/", "C:\\", "C:/", NULL };
@@ -135,6 +137,6 @@ char *error_hint(const struct run_result *run)
 			"This session has no network. Call create_session with network: true if that is allowed, name packages in `dependencies`, or bring files in with import_files.");
 	if (names_host_path(run))
 		return xstrdup(
-			"Paths of the user's computer do not exist in a session: bring the file in with import_files.");
+			"Paths on the user's computer do not exist in a session: bring the file in with import_files.");
 	return NULL;
 }

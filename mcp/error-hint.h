@@ -1,4 +1,5 @@
-/* Hints for a model about an error of its code or command, by the words of interpreters, shells and libraries. */
+/* Hints for a model about an error of its code or command. Errors are recognized by the words of interpreters, shells
+ * and libraries. */
 #ifndef HUSK_MCP_ERROR_HINT_H
 #define HUSK_MCP_ERROR_HINT_H
 

@@ -6,14 +6,14 @@
 #include "mcp/connection.h"
 
 struct extension {
-	/* Called before the server's own method, call->method. True if the extension answers the request, now or
-	 * later. */
+	/* Called before the server's own method (call->method). Returns true if the extension answers the request, now
+	 * or later. */
 	bool (*request)(void *ctx, struct connection *c, struct call *call, json_t *params);
-	/* Adds its entries to the result of a list. */
+	/* Adds the extension's entries to the result of a list method. */
 	void (*list)(void *ctx, const char *method, json_t *result);
 	/* True if clients can subscribe to the resource. */
 	bool (*has_resource)(void *ctx, const char *uri);
-	/* The server is being freed, before its loop. */
+	/* Called when the server is being freed, before its loop is. */
 	void (*close)(void *ctx);
 	void *ctx;
 };

@@ -46,7 +46,7 @@ static bool fits(uint32_t width, uint32_t height)
 
 #define PNG_CHUNK 12 /* length, type and checksum */
 
-/* Checksum tables, one for each of eight consecutive bytes. */
+/* Checksum tables, one for each of the eight bytes that are processed at a time. */
 static uint32_t tables[8][256];
 
 static void make_tables(void)
@@ -239,7 +239,7 @@ static bool is_webp(const uint8_t *b, size_t n)
 	return at == n && pixels;
 }
 
-/* The type, if the bytes are one complete picture of it. */
+/* Returns the type of the picture if the bytes are exactly one complete picture, otherwise NULL. */
 static const char *check(const uint8_t *b, size_t n)
 {
 	if (n > 8 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0)
@@ -264,7 +264,7 @@ char *image_take(const char *data, size_t n, const char **ret_type, size_t *ret_
 		return NULL;
 	*ret_type = type;
 	*ret_bytes = bytes.len;
-	/* Most are sent as they came. */
+	/* Most pictures already have the right form of base64. */
 	if (base64_is_strict(data, n))
 		return xstrndup(data, n);
 	base64_encode(bytes.data, bytes.len, &text);

@@ -3,29 +3,36 @@
 #include <sys/random.h>
 
 #include "base/alloc.h"
+#include "mcp/client-request.h"
 #include "mcp/rpc.h"
 
-#define ID_PREFIX "husk-input-"
-/* Per connection: requests that wait to be sent again by their client. The oldest is forgotten first. */
+/* Maximum number of requests per connection that wait for their client to send them again. The oldest is forgotten
+ * first. */
 #define STATES_MAX 64
-/* Random bytes in a name. */
+/* Random bytes in the name of a state. */
 #define NAME_BYTES 16
 
-/* One requestState. */
+/* The state of one request, which the client names with requestState. */
 struct input_state {
 	struct list node;
 	char name[2 * NAME_BYTES + 1];
 	json_t *state;
 };
 
-/* A waiting request of a legacy era; owned by the request. */
+/* A request of a legacy era that waits for input; owned by the request. */
 struct input_wait {
-	struct list node;
-	struct connection *connection;
 	struct call *call;
-	json_t *open; /* keys of the unanswered requests, by id */
+	struct list parts; /* those not answered yet */
 	json_t *answers, *state;
 	inputs_fn *on_answers;
+};
+
+/* One request to the client. */
+struct input_part {
+	struct list node;
+	struct input_wait *wait;
+	struct client_request *request;
+	char *key;
 };
 
 bool inputs_supported(const struct call *call, const char *capability)
@@ -118,46 +125,24 @@ bool inputs_resume(struct connection *c, struct call *call, const json_t *params
 
 /* --- legacy eras --------------------------------------------------------------------------------------------------- */
 
-/* Withdraws open requests to the client, because their request was cancelled. */
+static void part_free(struct input_part *p)
+{
+	list_remove(&p->node);
+	free(p->key);
+	free(p);
+}
+
+/* Withdraws the open requests to the client, because the request that needs them was cancelled. */
 static void wait_free(void *data)
 {
 	struct input_wait *w = data;
-	const char *id;
-	json_t *key;
-	json_object_foreach(w->open, id, key)
-		w->connection->notify(w->connection, rpc_notification("notifications/cancelled",
-								      json_pack("{s:s, s:s}", "requestId", id, "reason",
-										"the call has ended")));
-	list_remove(&w->node);
-	json_decref(w->open);
+	for (struct input_part *p; (p = list_first(&w->parts, struct input_part, node));) {
+		client_request_cancel(p->request);
+		part_free(p);
+	}
 	json_decref(w->answers);
 	json_decref(w->state);
 	free(w);
-}
-
-static void send_requests(struct connection *c, struct call *call, json_t *requests, json_t *state,
-			  inputs_fn *on_answers)
-{
-	struct input_wait *w = new0(struct input_wait);
-	const char *key;
-	json_t *request;
-	w->connection = c;
-	w->call = call;
-	w->open = json_object();
-	w->answers = json_object();
-	w->state = state;
-	w->on_answers = on_answers;
-	list_append(&c->inputs.waits, &w->node);
-	call->data = w;
-	call->data_free = wait_free;
-	json_object_foreach(requests, key, request) {
-		AUTO(freep) char *id = xasprintf(ID_PREFIX "%llu", (unsigned long long)++c->inputs.number);
-		json_object_set_new(w->open, id, json_string(key));
-		c->notify(c,
-			  json_pack("{s:s, s:s, s:O, s:O}", "jsonrpc", "2.0", "id", id, "method",
-				    json_object_get(request, "method"), "params", json_object_get(request, "params")));
-	}
-	json_decref(requests);
 }
 
 static void resume(struct input_wait *w)
@@ -172,26 +157,45 @@ static void resume(struct input_wait *w)
 	on_answers(call, state, answers);
 }
 
-void inputs_answered(struct connection *c, const json_t *message)
+static void on_answer(void *ctx, json_t *result)
 {
-	const char *id = json_string_value(json_object_get(message, "id"));
-	json_t *result = json_object_get(message, "result");
-	list_for_each(w, &c->inputs.waits, struct input_wait, node) {
-		json_t *key = id ? json_object_get(w->open, id) : NULL;
-		if (!key)
-			continue;
-		if (json_is_object(result))
-			json_object_set(w->answers, json_string_value(key), result);
-		json_object_del(w->open, id);
-		if (json_object_size(w->open) == 0)
-			resume(w);
-		return;
-	}
+	struct input_part *p = ctx;
+	struct input_wait *w = p->wait;
+	if (result)
+		json_object_set(w->answers, p->key, result);
+	part_free(p);
+	if (list_empty(&w->parts))
+		resume(w);
 }
 
-/* --- both ---------------------------------------------------------------------------------------------------------- */
+static void send_requests(struct connection *c, struct call *call, json_t *requests, json_t *state,
+			  inputs_fn *on_answers)
+{
+	struct input_wait *w = new0(struct input_wait);
+	const char *key;
+	json_t *request;
+	w->call = call;
+	w->answers = json_object();
+	w->state = state;
+	w->on_answers = on_answers;
+	list_init(&w->parts);
+	call->data = w;
+	call->data_free = wait_free;
+	json_object_foreach(requests, key, request) {
+		struct input_part *p = new0(struct input_part);
+		p->wait = w;
+		p->key = xstrdup(key);
+		list_append(&w->parts, &p->node);
+		p->request = client_request_send(c, json_string_value(json_object_get(request, "method")),
+						 json_incref(json_object_get(request, "params")), /* timeout_ms= */ 0,
+						 on_answer, p);
+	}
+	json_decref(requests);
+}
 
-void inputs_ask(struct connection *c, struct call *call, json_t *requests, json_t *state, inputs_fn *on_answers)
+/* --- both eras ----------------------------------------------------------------------------------------------------- */
+
+void inputs_request(struct connection *c, struct call *call, json_t *requests, json_t *state, inputs_fn *on_answers)
 {
 	if (call->revision->modern)
 		reply_input_required(c, call, requests, state);
@@ -202,7 +206,6 @@ void inputs_ask(struct connection *c, struct call *call, json_t *requests, json_
 void inputs_bind(struct connection *c)
 {
 	list_init(&c->inputs.states);
-	list_init(&c->inputs.waits);
 }
 
 void inputs_release(struct connection *c)

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "mcp/rpc.h"
 
-/* By increasing severity. husk logs at most errors, so a client that sets a higher level gets nothing. */
+/* In the order of severity. Husk logs nothing above "error", so a client that sets a higher level gets no messages. */
 static const struct {
 	const char *name;
 	enum log_level least;

@@ -14,7 +14,7 @@
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
-/* This is constant for the life of the process. */
+/* The answer to server/discover does not change while the process runs. */
 #define DISCOVER_TTL_MS 3600000
 #define TOOLS_TTL_MS 300000
 #define LISTENING_MAX 64
@@ -76,7 +76,7 @@ static void do_tools_list(struct connection *c, struct call *call, json_t *param
 	call_reply(call, result);
 }
 
-/* Returns false after answering if the token is neither a string nor an integer. */
+/* If the token is neither a string nor an integer, answers the request with an error and returns false. */
 static bool take_progress_token(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
@@ -118,7 +118,7 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 	if (!take_progress_token(c, call, params) || roots_hold(c, call, tool, args) ||
 	    !inputs_resume(c, call, params, &state, &answers))
 		return;
-	tools_resume(call, tool, json_is_object(args) ? args : NULL, &c->env, state, answers);
+	tools_call(call, tool, json_is_object(args) ? args : NULL, &c->env, state, answers);
 }
 
 static void begin_listening(struct connection *c, struct call *call)
@@ -146,7 +146,7 @@ static void listen_to_tasks(struct connection *c, struct call *call)
 		begin_listening(c, call);
 }
 
-/* A client that requests unknown notifications gets an open subscription, and an acknowledgement without them. */
+/* If a client requests unknown notifications, the subscription is opened, but the acknowledgement leaves them out. */
 static void do_listen(struct connection *c, struct call *call, json_t *params)
 {
 	if (!json_is_object(json_object_get(params, "notifications"))) {

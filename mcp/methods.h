@@ -13,7 +13,7 @@ struct method {
 	void (*handle)(struct connection *c, struct call *call, json_t *params);
 };
 
-/* NULL if that era lacks the method. */
+/* Returns NULL if that era does not have the method. */
 const struct method *method_find(const char *name, bool modern);
 /* Ends a subscription gracefully: answers and frees the request. */
 void method_end_listening(struct call *call);

@@ -8,18 +8,17 @@
 
 #define NEW_SESSION "Call create_session for a new one."
 #define REPLACE "Call stop_session, then create_session."
-#define ASK_USER "Tell the user; once that is done, call create_session again."
-#define USE_OR_STOP "Use one of the active sessions, or end one with stop_session."
+#define TELL_USER "Ask the user to do this, then call create_session again."
 
 static const char replace_and_think[] =
 	"Call stop_session, then create_session. Before running the same code again, find the cause: files imported into "
 	"this session? memory exhausted? an unhandled error? Never re-run the same code unchanged.";
 
-/* By cause; NULL where the manager's hint is enough. */
+/* The next step for each cause; NULL where the manager's hint is enough. */
 static const char *const steps[CAUSE_COUNT] = {
-	[CAUSE_NO_CLIENT] = ASK_USER,
-	[CAUSE_NO_ENGINE] = ASK_USER,
-	[CAUSE_NO_IMAGE] = ASK_USER,
+	[CAUSE_NO_CLIENT] = TELL_USER,
+	[CAUSE_NO_ENGINE] = TELL_USER,
+	[CAUSE_NO_IMAGE] = TELL_USER,
 	[CAUSE_ENGINE_SILENT] = "Try again once the engine answers; sessions are kept for their lease.",
 
 	[CAUSE_NO_CONTAINER] = REPLACE,
@@ -44,18 +43,16 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_STARTING] = "Call again in a few seconds.",
 	[CAUSE_ADOPTING] = "Call again in a few seconds.",
 	[CAUSE_RECONNECTING] = "Call again in a few seconds.",
-	[CAUSE_QUEUE_FULL] = "Wait for the answers to earlier calls, or end what runs with a shorter `timeout`.",
+	[CAUSE_QUEUE_FULL] = "Wait for the answers to earlier calls, or end a run with `interrupt`.",
 	[CAUSE_NO_RUN] = "Use the number that an answer named as `run`.",
-	[CAUSE_RUN_TOLD] = "Nothing is left to wait for: see that answer.",
+	[CAUSE_RUN_TOLD] = "See the earlier answer that reported it.",
 	[CAUSE_RUN_WAITED] = "Wait for the answer to that call.",
 	[CAUSE_RUN_FOREIGN] = "Leave it alone, or end it with `interrupt`.",
 	[CAUSE_NOT_INTERACTIVE] =
 		"End it and start it again with `interactive`, or give it its input in a file or a pipe.",
-	[CAUSE_NO_PROMPT] = "Call with `run` alone: the answer says what became of it.",
-	[CAUSE_OLD_SESSION] = "Call create_session for a new one, or do without them.",
+	[CAUSE_NO_PROMPT] = "Call with `run` only: the answer shows its state.",
+	[CAUSE_OLD_SESSION] = "Call create_session for a new one, or call without them.",
 	[CAUSE_TOO_LONG] = "Put it into a file with import_files and run that.",
-	[CAUSE_LIMIT_SESSIONS] = USE_OR_STOP,
-	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = USE_OR_STOP,
 
 	[CAUSE_NO_ANSWER] = "Try again once the engine answers; the session is kept for its lease.",
 	[CAUSE_NO_END] = "First check what it did with execute_terminal.",
@@ -73,7 +70,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NOT_EXPORTED] = "Call export_files in that session first.",
 };
 
-/* For a failure without a hint and without a step for its cause. */
+/* The step after a failure that has neither a hint nor a step for its cause. */
 static const char *step_for_kind(enum fail_kind kind, bool listed)
 {
 	switch (kind) {
@@ -86,7 +83,6 @@ static const char *step_for_kind(enum fail_kind kind, bool listed)
 	case FAIL_DIED:
 		return replace_and_think;
 	case FAIL_LIMIT:
-		return USE_OR_STOP;
 	case FAIL_NONE:
 	case FAIL_BUSY:
 	case FAIL_TIMEOUT:
@@ -101,7 +97,20 @@ static const char *step_for_kind(enum fail_kind kind, bool listed)
 	return NULL;
 }
 
-/* A hint that names `husk` is for a user's terminal. A bundle or npx does not add husk to PATH. */
+/* A conversation without sessions of its own cannot end one to make room. */
+static const char *step_after_session_limit(bool listed)
+{
+	return listed ? "Use one of the active sessions, or end one with stop_session." :
+			"The sessions belong to other conversations: ask the user to end one or try again later.";
+}
+
+static bool is_session_limit(enum cause cause)
+{
+	return cause == CAUSE_LIMIT_SESSIONS || cause == CAUSE_LIMIT_CONVERSATION_SESSIONS ||
+	       cause == CAUSE_LIMIT_CONVERSATIONS;
+}
+
+/* If a hint tells the user to run `husk`, adds where the program is: a bundle or npx does not add husk to PATH. */
 static char *where_the_program_is(const char *hint)
 {
 	AUTO(freep) char *self = hint && strstr(hint, "`husk ") ? realpath("/proc/self/exe", NULL) : NULL;
@@ -110,7 +119,7 @@ static char *where_the_program_is(const char *hint)
 
 char *next_step_after_fail(const struct fail *f, bool listed)
 {
-	const char *step = steps[cause_of(f)];
+	const char *step = is_session_limit(cause_of(f)) ? step_after_session_limit(listed) : steps[cause_of(f)];
 	if (!step && !f->hint)
 		step = step_for_kind(f->kind, listed);
 	if (!f->hint)
@@ -124,7 +133,7 @@ char *next_step_after_fail(const struct fail *f, bool listed)
 
 /* --- after a run -------------------------------------------------------------------------------------------------- */
 
-/* For a cell, PID 1's detail says it. */
+/* Says what remains after the run. For a cell, PID 1's detail already says it. */
 static const char *what_is_left(const struct run_result *run, bool terminal)
 {
 	if (terminal)
@@ -148,9 +157,9 @@ static char *memory_limit(const struct run_result *run)
 static char *after_timeout(const struct run_result *run, const struct run_terms *terms)
 {
 	const char *left = what_is_left(run, terms->terminal);
-	const char *how = terms->terminal ? "run it in the background (command > log 2>&1 &) and look at it later" :
+	const char *how = terms->terminal ? "run it in the background (command > log 2>&1 &) and check it later" :
 					    "split the work into smaller cells";
-	static const char wait[] = "use `wait`, which answers early and lets it run on";
+	static const char wait[] = "use `wait` to get an early answer while it runs";
 	if (terms->timeout_seconds >= TIMEOUT_MAX)
 		return xasprintf("%s%d s is the longest timeout without `wait`: %s, or %s.", left, TIMEOUT_MAX, wait,
 				 how);
@@ -166,7 +175,7 @@ static char *after_timeout(const struct run_result *run, const struct run_terms 
 static char *after_oom(const struct run_result *run, const char *left)
 {
 	AUTO(freep) char *memory = memory_limit(run);
-	/* For a killed interpreter, PID 1 reports the amount. */
+	/* If the interpreter was killed, PID 1's detail has the amount. */
 	if (run->ending == ENDING_OOM && run->detail)
 		return xasprintf("%s" AFTER_OOM, left);
 	return xasprintf("It needed more than %s. %s" AFTER_OOM, memory, left);
@@ -184,7 +193,7 @@ static char *after_queued(const struct run_result *run)
 		answer, ahead, ahead, own);
 }
 
-/* In the C library's words, which every interpreter and installer repeats. */
+/* Looks for the C library's message, which every interpreter and installer repeats. */
 static bool ran_out_of_space(const struct run_result *run)
 {
 	static const char words[] = "No space left on device";
@@ -195,7 +204,7 @@ static bool ran_out_of_space(const struct run_result *run)
 static const char *after_loss(enum cause cause)
 {
 	if (cause == CAUSE_NO_ANSWER || cause == CAUSE_NO_END)
-		return "It may have run, or still run. Once the engine answers, check what it did before you run it again; the session is kept for its lease.";
+		return "It may have run or be running. Once the engine answers, check what it did before you run it again; the session is kept for its lease.";
 	return steps[cause] ? steps[cause] : replace_and_think;
 }
 
@@ -225,9 +234,10 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 	case ENDING_ERROR:
 		if (run->cause == CAUSE_DISK)
 			return xstrdup(
-				"The home directory may take CONTAINER_HOME_SIZE, or `disk` of create_session. Delete what is no longer needed in it (~/.cache, "
-				"~/.tmp) before anything else. Packages take no room there when create_session installs them: name them "
-				"in `dependencies`; for PyTorch ask for the CPU build (pip install --index-url with its /whl/cpu).");
+				"The home directory is limited to CONTAINER_HOME_SIZE, or `disk` of create_session. First delete what is "
+				"no longer needed in it (~/.cache, ~/.tmp). Packages take no room there when create_session installs "
+				"them: name them in `dependencies`; for PyTorch ask for the CPU build (pip install --index-url with its "
+				"/whl/cpu).");
 		if (ran_out_of_space(run))
 			return xstrdup(
 				"A directory of the session is full: /workspace and /tmp are in memory, each as large as "
@@ -242,7 +252,7 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 		if (run->queued && run->behind)
 			return after_queued(run);
 		return xasprintf(
-			"Do something else meanwhile, or call with {run: %llu, wait: 60} for what is new; {run: %llu, interrupt: true} ends it.",
+			"Do something else meanwhile, or call with {run: %llu, wait: 60} for new output; {run: %llu, interrupt: true} ends it.",
 			(unsigned long long)run->run, (unsigned long long)run->run);
 	case ENDING_WAITING:
 		return xasprintf("Answer with {run: %llu, input: \"…\"}; {run: %llu, interrupt: true} ends it.",

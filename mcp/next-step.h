@@ -1,12 +1,12 @@
-/* The next step for a model, in terms of the tools. The manager reports what happened and what to check, in words
- * for any face; this adds the tool call. */
+/* The next step for a model, in terms of the tools. The manager reports what happened and what to check, in words that
+ * suit any face; the functions here add the tool call. */
 #ifndef HUSK_MCP_NEXT_STEP_H
 #define HUSK_MCP_NEXT_STEP_H
 
 #include "manager/manager.h"
 
-/* After a request that ran nothing: the failure's hint, then the step for its cause. `listed`: the answer lists
- * usable sessions. NULL if there is no step. The caller owns it. */
+/* The step after a request that ran nothing: the failure's hint, then the step for its cause. `listed` means that the
+ * answer lists usable sessions. NULL if there is no step. The caller owns it. */
 char *next_step_after_fail(const struct fail *f, bool listed);
 
 struct run_terms {
@@ -15,7 +15,7 @@ struct run_terms {
 	enum cause cause;	  /* cause of an ending that the manager decided */
 };
 
-/* After a run: what remains, and the step for its ending. NULL if there is no step. The caller owns it. */
+/* The step after a run: what remains, then the step for its ending. NULL if there is no step. The caller owns it. */
 char *next_step_after_run(const struct run_result *run, const struct run_terms *terms);
 
 #endif

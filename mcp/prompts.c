@@ -5,7 +5,7 @@
 #include "mcp/extension.h"
 #include "mcp/rpc.h"
 
-/* Size of one argument: a bug report with its traceback, or a function to measure. */
+/* Maximum bytes of one argument, such as a bug report with its traceback or a function to measure. */
 #define ARGUMENT_MAX (64u << 10)
 #define ARGUMENTS_MAX 16
 #define LIST_TTL_MS 3600000
@@ -32,14 +32,14 @@ struct prompt {
 		"language", "Language of the interpreter; default: the one that fits."                                 \
 	}
 
-/* NULL if it is missing or empty. */
+/* An argument; NULL if it is missing or empty. */
 static const char *given(const json_t *args, const char *name)
 {
 	const char *value = json_string_value(json_object_get(args, name));
 	return value && *value ? value : NULL;
 }
 
-/* For an argument that check() has found. */
+/* An argument that is present, because check() requires it. */
 static const char *required(const json_t *args, const char *name)
 {
 	const char *value = given(args, name);
@@ -106,7 +106,7 @@ static void write_benchmark(struct buf *b, const json_t *args)
 	buf_printf(
 		b,
 		"1. Check first that the code works%s.\n"
-		"2. Choose inputs of at least three sizes that are like real ones, made with a fixed seed, outside the measured part.\n"
+		"2. Choose realistic inputs of at least three sizes. Generate them with a fixed seed, outside the measured part.\n"
 		"3. Warm up, then measure at least ten rounds%s. Use a monotonic clock, and repeat fast code until a round takes 10 ms or "
 		"more. Pass `wait` for long rounds. Nothing else may run in the session meanwhile.\n"
 		"4. Report the median and the spread for each size as a table and a plot, how time grows with size, peak memory, the "
@@ -193,7 +193,7 @@ static bool is_text(const json_t *value, size_t max)
 	       strlen(json_string_value(value)) == json_string_length(value);
 }
 
-/* Returns a sentence, or NULL if the arguments are valid. The caller owns it. */
+/* Returns an error message, or NULL if the arguments are valid. The caller owns it. */
 static char *check(const struct prompt *p, json_t *args)
 {
 	const char *name;

@@ -7,7 +7,7 @@
 void prompts_list(struct connection *c, struct call *call, json_t *params);
 void prompts_get(struct connection *c, struct call *call, json_t *params);
 
-/* Whether there is a prompt of this name. */
+/* True if there is a prompt of this name. */
 bool prompts_has(const char *name);
 
 #endif

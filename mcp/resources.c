@@ -14,13 +14,13 @@
 #include "mcp/tools.h"
 
 #define PAGE 100
-/* Fits into one line for every client, as base64 or with escapes. */
+/* Content of this size fits into one line for every client, as base64 or with escapes. */
 #define READ_MAX (4u << 20)
-/* Encoded on the loop; larger content by a worker. */
+/* Content up to this size is encoded on the loop, larger content by a worker. */
 #define LOOP_MAX (64u << 10)
 #define URI_MAX 4096
 #define RUN_PREFIX "husk://run/"
-/* Limit of a run's text, which escapes make longer. */
+/* Maximum bytes of a run's text; smaller than READ_MAX, because escapes make the text longer. */
 #define RUN_MAX (1u << 20)
 #define NOT_FOUND_LEGACY (-32002)
 /* New exports must be listed at once; their content never changes. */
@@ -90,7 +90,7 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 	call_reply(call, result);
 }
 
-/* "MS.ID", the page mark of list_done(). */
+/* Reads the cursor "MS.ID" that list_done() writes. */
 static bool read_cursor(const json_t *cursor, uint64_t *ret_ms, char **ret_id)
 {
 	const char *text = json_string_value(cursor);
@@ -166,7 +166,7 @@ static void too_large(struct call *call, const struct export_info *e)
 			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));
 }
 
-/* Text that stays within the line limit with its escapes. */
+/* True if the data is text that stays within the line limit when it is escaped. */
 static bool is_text(const uint8_t *data, size_t n)
 {
 	size_t controls = 0;
@@ -178,7 +178,7 @@ static bool is_text(const uint8_t *data, size_t n)
 	return controls <= n / 16 && utf8_valid(data, n);
 }
 
-/* Content that takes long to encode, or a run's text to clean: copied for a worker. */
+/* Content that takes long to encode, or a run's text that takes long to clean; copied for a worker. */
 struct content {
 	struct buf data;
 	char *uri, *mime;

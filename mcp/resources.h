@@ -1,4 +1,4 @@
-/* Exports as resources: husk://exports/ID/NAME. */
+/* Resources: exports (husk://exports/ID/NAME) and texts of runs (husk://run/SESSION/NUMBER). */
 #ifndef HUSK_MCP_RESOURCES_H
 #define HUSK_MCP_RESOURCES_H
 
@@ -13,10 +13,9 @@ void resources_read(struct connection *c, struct call *call, json_t *params);
 #define RESOURCES_EXPORT_TEMPLATE RESOURCES_EXPORTS "{id}/{name}"
 #define RESOURCES_RUN_TEMPLATE "husk://run/{session_id}/{number}"
 
-/* The ID of husk://exports/ID/NAME, in which the name is only for people; NULL for another URI. The caller owns
- * it. */
+/* The ID in husk://exports/ID/NAME, where NAME is only for people; NULL for any other URI. The caller owns it. */
 char *resources_export_id(const char *uri);
-/* Both answer the request. "uri" in its arguments is the resource. */
+/* Both answer the request with an error. "uri" in its arguments is the resource. */
 void resources_not_found(struct call *call);
 void resources_fail(struct call *call, const struct fail *f);
 

@@ -1,4 +1,4 @@
-/* Failures as results: the only place where a kind becomes the words that clients of the reference know. */
+/* Converts failures to results. Only this file maps kinds of failure to the words of the reference. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -89,7 +89,7 @@ json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx)
 {
 	AUTO(freep) char *hint = next_step_after_fail(f, json_array_size(ctx->active_sessions) > 0);
 	AUTO(freep) char *error = xasprintf("%s: %s", leading_words(f->kind), f->message ? f->message : "failed");
-	/* A bad argument does not need a list of sessions. */
+	/* A list of sessions does not help with a bad argument. */
 	AUTO(freep) char *text = fail_text(error, f->kind == FAIL_INVALID ? NULL : ctx->active_sessions, hint);
 	json_t *fields = fail_fields(f, ctx, error, hint);
 	json_t *result =

@@ -6,7 +6,7 @@
 #include "mcp/display.h"
 #include "mcp/text.h"
 
-/* Kept of each field when the whole does not fit into a line. */
+/* Each field is cut to this many characters if all fields together do not fit into a line. */
 #define FIELD_CHARS_WHEN_TIGHT 100000
 
 /* --- the fields ----------------------------------------------------------------------------------------- */
@@ -139,8 +139,8 @@ static void bound_one(json_t *fields)
 	json_object_set_new(fields, "display_outputs", json_array());
 }
 
-/* If MAX_* settings are raised or turned off, the fields alone could exceed the hard limit of a line. Returns
- * their length. */
+/* Cuts the fields if they exceed the hard limit of a line, which can happen if MAX_* settings are raised or turned off.
+ * Returns their length. */
 static size_t bound_fields(json_t *fields)
 {
 	size_t n = json_print_size(fields);
@@ -168,7 +168,7 @@ static json_t *new_result(const char *text, bool is_error)
 
 static json_t *picture_block(const struct picture *p)
 {
-	/* Base64 that image_take() made or checked; it is not checked again. */
+	/* The data is base64 that image_take() has made or checked, so jansson need not check it. */
 	return json_pack("{s:s, s:o, s:s}", "type", "image", "data", json_string_nocheck(p->data), "mimeType", p->type);
 }
 
@@ -208,14 +208,14 @@ static json_t *interleaved(const char *text, struct pictures *p)
 
 json_t *result_of_run(const struct run_result *run, const struct run_context *ctx)
 {
-	/* The text block has the long texts; do not send them twice. */
+	/* The text block has the long texts, so they are not sent twice. */
 	json_t *fields = run_fields(run, ctx, RESULT_META_TEXT_MAX);
 	json_t *structured = ctx->structured ? run_fields(run, ctx, SIZE_MAX) : NULL;
 	struct pictures pictures;
 	size_t fields_size = bound_fields(fields) + (structured ? bound_fields(structured) : 0);
 	pictures_collect(&pictures, run);
 
-	/* Reserve for escapes in the text, and for the envelope. */
+	/* Reserve room for escapes in the text and for the envelope. */
 	size_t text_max = 4 * (ctx->max_chars ? ctx->max_chars : ANSWER_CHARS);
 	size_t base = fields_size + MIN(text_max, (size_t)RESULT_LINE_AIM / 4) + 4096;
 	pictures_choose(&pictures, PICTURES_MAX, base < RESULT_LINE_AIM ? RESULT_LINE_AIM - base : 0);

@@ -2,103 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "mcp/client-request.h"
 
 /* Time limit for the client's answer. */
 #define ANSWER_MS 5000
 #define ROOTS_MAX 64
 #define PATH_BYTES_MAX 4096
-#define ID_PREFIX "husk-roots-"
-
-/* A waiting request; owned by the request. */
-struct held {
-	struct list node;
-	struct connection *connection;
-	struct call *call;
-	const struct tool *tool;
-	json_t *args;
-};
-
-static void held_free(void *data)
-{
-	struct held *h = data;
-	list_remove(&h->node);
-	json_decref(h->args);
-	free(h);
-}
-
-static void resume(struct connection *c)
-{
-	c->roots.asking = false;
-	timer_stop(c->roots.timer);
-	for (struct held *h; (h = list_first(&c->roots.held, struct held, node));) {
-		struct call *call = h->call;
-		const struct tool *tool = h->tool;
-		json_auto_t *args = json_incref(h->args);
-		call->data = NULL;
-		call->data_free = NULL;
-		held_free(h);
-		tools_call(call, tool, args, &c->env);
-	}
-}
-
-static void on_silence(void *ctx)
-{
-	resume(ctx);
-}
-
-void roots_declare(struct connection *c, const json_t *capabilities)
-{
-	c->env.has_roots = json_is_object(json_object_get(capabilities, "roots"));
-	c->roots.known = false;
-	if (c->env.has_roots && !c->roots.timer) {
-		c->roots.timer = timer_new(c->loop, on_silence, c);
-		list_init(&c->roots.held);
-	}
-}
-
-void roots_changed(struct connection *c)
-{
-	c->roots.known = false;
-}
-
-static void ask(struct connection *c)
-{
-	c->roots.asking = c->roots.known = true;
-	c->roots.number++;
-	c->notify(c, json_pack("{s:s, s:o, s:s}", "jsonrpc", "2.0", "id",
-			       json_sprintf(ID_PREFIX "%llu", (unsigned long long)c->roots.number), "method",
-			       "roots/list"));
-	timer_start(c->roots.timer, ANSWER_MS, 0);
-}
-
-static bool names_a_path(json_t *args)
-{
-	size_t i;
-	json_t *entry;
-	json_array_foreach(json_object_get(args, "files"), i, entry)
-		if (json_object_get(entry, "source"))
-			return true;
-	return false;
-}
-
-bool roots_hold(struct connection *c, struct call *call, const struct tool *tool, json_t *args)
-{
-	if (!c->env.has_roots || call->revision->modern || tool != &tool_import_files || !names_a_path(args))
-		return false;
-	if (!c->roots.known)
-		ask(c);
-	if (!c->roots.asking)
-		return false;
-	struct held *h = new0(struct held);
-	h->connection = c;
-	h->call = call;
-	h->tool = tool;
-	h->args = json_incref(args);
-	list_append(&c->roots.held, &h->node);
-	call->data = h;
-	call->data_free = held_free;
-	return true;
-}
 
 static int hex(char c)
 {
@@ -132,13 +41,8 @@ char *roots_path(const char *uri)
 	return utf8_valid((const char *)path.data, path.len) ? buf_steal_str(&path) : NULL;
 }
 
-void roots_answered(struct connection *c, const json_t *message)
+static void take_roots(struct connection *c, const json_t *list)
 {
-	const char *id = json_string_value(json_object_get(message, "id"));
-	const json_t *list = json_object_get(json_object_get(message, "result"), "roots");
-	AUTO(freep) char *asked = xasprintf(ID_PREFIX "%llu", (unsigned long long)c->roots.number);
-	if (!c->roots.asking || !id || !streq(id, asked))
-		return;
 	strv_release(&c->env.roots);
 	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)ROOTS_MAX); i++) {
 		const char *uri = json_string_value(json_object_get(json_array_get(list, i), "uri"));
@@ -146,11 +50,101 @@ void roots_answered(struct connection *c, const json_t *message)
 		if (path)
 			strv_add(&c->env.roots, path);
 	}
+}
+
+/* A request that waits for the roots; owned by the request. */
+struct held {
+	struct list node;
+	struct connection *connection;
+	struct call *call;
+	const struct tool *tool;
+	json_t *args;
+};
+
+static void held_free(void *data)
+{
+	struct held *h = data;
+	list_remove(&h->node);
+	json_decref(h->args);
+	free(h);
+}
+
+static void resume(struct connection *c)
+{
+	for (struct held *h; (h = list_first(&c->roots.held, struct held, node));) {
+		struct call *call = h->call;
+		const struct tool *tool = h->tool;
+		json_auto_t *args = json_incref(h->args);
+		call->data = NULL;
+		call->data_free = NULL;
+		held_free(h);
+		tools_call(call, tool, args, &c->env, /* state= */ NULL, /* answers= */ NULL);
+	}
+}
+
+void roots_declare(struct connection *c, const json_t *capabilities)
+{
+	c->env.has_roots = json_is_object(json_object_get(capabilities, "roots"));
+	c->roots.known = false;
+}
+
+void roots_changed(struct connection *c)
+{
+	c->roots.known = false;
+}
+
+/* If a client refuses or does not answer, it counts as having no roots, because earlier ones may be outdated. */
+static void on_roots(void *ctx, json_t *result)
+{
+	struct connection *c = ctx;
+	c->roots.request = NULL;
+	take_roots(c, json_object_get(result, "roots"));
 	resume(c);
+}
+
+/* Cancels an earlier request, because the answer to it may be outdated. */
+static void request_roots(struct connection *c)
+{
+	client_request_cancel(c->roots.request);
+	c->roots.known = true;
+	c->roots.request = client_request_send(c, "roots/list", /* params= */ NULL, ANSWER_MS, on_roots, c);
+}
+
+static bool names_a_path(json_t *args)
+{
+	size_t i;
+	json_t *entry;
+	json_array_foreach(json_object_get(args, "files"), i, entry)
+		if (json_object_get(entry, "source"))
+			return true;
+	return false;
+}
+
+bool roots_hold(struct connection *c, struct call *call, const struct tool *tool, json_t *args)
+{
+	if (!c->env.has_roots || call->revision->modern || tool != &tool_import_files || !names_a_path(args))
+		return false;
+	if (!c->roots.known)
+		request_roots(c);
+	if (!c->roots.request)
+		return false;
+	struct held *h = new0(struct held);
+	h->connection = c;
+	h->call = call;
+	h->tool = tool;
+	h->args = json_incref(args);
+	list_append(&c->roots.held, &h->node);
+	call->data = h;
+	call->data_free = held_free;
+	return true;
+}
+
+void roots_bind(struct connection *c)
+{
+	list_init(&c->roots.held);
 }
 
 void roots_release(struct connection *c)
 {
-	timer_free(c->roots.timer);
 	strv_release(&c->env.roots);
 }

@@ -5,17 +5,17 @@
 
 #include "mcp/connection.h"
 
-/* After `initialize`: notes whether the client has roots. */
+/* Called after `initialize`: records whether the client has roots. */
 void roots_declare(struct connection *c, const json_t *capabilities);
-/* The roots must be requested again. */
+/* Makes the next import request the roots again. */
 void roots_changed(struct connection *c);
-/* True if the request waits for the client's roots, or for the time limit; it then continues with tools_call(). */
+/* Returns true if the request must wait for the client's roots. It continues with tools_call() when they arrive or the
+ * time limit is reached. */
 bool roots_hold(struct connection *c, struct call *call, const struct tool *tool, json_t *args);
-/* Handles a response to a request of ours; ignores others. */
-void roots_answered(struct connection *c, const json_t *message);
+void roots_bind(struct connection *c);
 void roots_release(struct connection *c);
 
-/* The path of a file: URI, absolute and decoded; NULL if the URI is not of this host. The caller owns it. */
+/* The absolute path in a file: URI, decoded; NULL if the URI does not name a path of this host. The caller owns it. */
 char *roots_path(const char *uri);
 
 #endif

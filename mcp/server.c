@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/watchdog.h"
+#include "mcp/client-request.h"
 #include "mcp/connection.h"
 #include "mcp/extension.h"
 #include "mcp/inputs.h"
@@ -19,21 +20,21 @@
 #include "mcp/subscriptions.h"
 #include "mcp/tasks.h"
 
-/* A line holds code and inline files. */
+/* Maximum length of a line, which may hold code and inline files. */
 #define LINE_MAX_IN (16u << 20)
 /* Above the first limit of unread output, husk stops reading from the client; above the second it disconnects. */
 #define QUEUE_PAUSE (8u << 20)
 #define QUEUE_MAX (64u << 20)
-/* Far more than clients have open, and far less than would be a burden. */
+/* Far more requests than clients have open, and far fewer than would burden the server. */
 #define CALLS_MAX 256
 #define BATCH_MAX 100
-/* The process should end within a tenth of a second. */
+/* Time to write the last answers: the process should end within a tenth of a second. */
 #define FLUSH_MS 70
 
 /* The answers of one batch of requests, while some of them still run. */
 struct answers {
-	struct buf list; /* not closed yet */
-	size_t open;	 /* requests that refer to it, and the dispatcher */
+	struct buf list; /* a JSON list without its closing bracket */
+	size_t open;	 /* number of references: unanswered requests, and the dispatcher */
 };
 
 struct server {
@@ -43,7 +44,7 @@ struct server {
 	struct list calls;
 	size_t n_calls;
 	struct timer *end_timer;
-	bool gave_up;  /* gave up on a client that does not read */
+	bool gave_up;  /* the client did not read and is being disconnected */
 	bool stopping; /* reading has stopped */
 	bool ended;
 	bool freeing;
@@ -64,14 +65,14 @@ static void write_text(struct server *s, const char *text, size_t n)
 {
 	int r = lines_write(s->lines, text, n);
 	if (r == -ENOBUFS) {
-		log_error("the client has not read %u MiB of answers; giving up on it", QUEUE_MAX >> 20);
+		log_error("the client has not read %u MiB of answers; disconnecting it", QUEUE_MAX >> 20);
 		s->gave_up = true;
 		s->stopping = true;
 		timer_start(s->end_timer, 0, 0);
 	}
 }
 
-/* A message that is too long for the client is dropped; it does not answer a request. */
+/* Sends a message that does not answer a request. If it is too long for the client, it is dropped. */
 static void send_text(struct server *s, const struct buf *text)
 {
 	if (text->len <= RESULT_LINE_MAX)
@@ -101,7 +102,7 @@ static void send_answer(struct server *s, struct answers *a, const json_t *id, c
 {
 	AUTO(buf_release) struct buf error = { 0 };
 	if (text->len > RESULT_LINE_MAX - 2) {
-		/* result.c never exceeds the limit, but a client's words may be echoed. */
+		/* result.c never exceeds the limit, but other answers echo text of the client. */
 		json_auto_t *message =
 			rpc_error((json_t *)id, RPC_INTERNAL_ERROR, "Internal error: the answer is too large", NULL);
 		json_print(&error, message);
@@ -220,7 +221,7 @@ static void on_request(struct server *s, struct answers *a, const struct rpc_mes
 	}
 	const struct method *method = method_find(m->method, revision->modern);
 	if (!method) {
-		/* The method belongs to the other era: say what is missing. */
+		/* The method may belong to the other era: say what is missing. */
 		bool discover = streq(m->method, "server/discover");
 		AUTO(freep) char *name = rpc_excerpt(m->method);
 		AUTO(freep) char *text =
@@ -269,12 +270,12 @@ static void on_notification(struct server *s, const struct rpc_message *m)
 static void on_invalid(struct server *s, struct answers *a, const struct rpc_message *m)
 {
 	log_debug("bad message: %s", m->error);
-	/* Older schemas have no error without an id, and a client that cannot parse it may disconnect. */
+	/* Older schemas do not allow an error without an id, and a client that cannot parse one may disconnect. */
 	if (m->id || s->connection.legacy->error_without_id)
 		refuse(s, a, m->id, m->code, m->error, NULL);
 }
 
-/* Clients start servers just to identify them, then end them. That must not touch the engine or the store. */
+/* Some clients start a server only to identify it, then end it. These requests must not use the engine or the store. */
 static bool is_introduction(const char *method)
 {
 	return streq(method, "server/discover") || streq(method, "initialize") ||
@@ -293,11 +294,10 @@ static void on_message(struct server *s, struct answers *a, const struct rpc_mes
 		on_notification(s, m);
 		break;
 	case RPC_RESPONSE:
-		roots_answered(&s->connection, m->root);
-		inputs_answered(&s->connection, m->root);
+		client_requests_answered(&s->connection, m->root);
 		break;
 	case RPC_INVALID:
-	case RPC_BATCH: /* inside a batch */
+	case RPC_BATCH: /* a batch inside a batch */
 		on_invalid(s, a, m);
 		break;
 	}
@@ -359,7 +359,7 @@ static void on_eof(void *ctx, int error)
 static void on_write_error(void *ctx, int error)
 {
 	struct server *s = ctx;
-	log_debug("the client is gone: %s", strerror(-error));
+	log_debug("the client disconnected: %s", strerror(-error));
 	s->stopping = true;
 	timer_start(s->end_timer, 0, 0);
 }
@@ -371,7 +371,7 @@ static void on_drained(void *ctx)
 		timer_start(s->end_timer, 0, 0);
 }
 
-/* --- life ----------------------------------------------------------------------------------------------- */
+/* --- lifetime ------------------------------------------------------------------------------------------- */
 
 struct server *server_new(const struct server_spec *spec)
 {
@@ -401,7 +401,9 @@ struct server *server_new(const struct server_spec *spec)
 	};
 	list_init(&s->calls);
 	s->connection.env.connection = &s->connection;
+	client_requests_bind(&s->connection);
 	inputs_bind(&s->connection);
+	roots_bind(&s->connection);
 	subscriptions_bind(&s->connection);
 	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
 	if (!s->lines) {
@@ -446,6 +448,7 @@ struct server *server_free(struct server *s)
 	logging_release(&s->connection);
 	inputs_release(&s->connection);
 	roots_release(&s->connection);
+	client_requests_release(&s->connection);
 	subscriptions_release(&s->connection);
 	if (s->spec.extension)
 		s->spec.extension->close(s->spec.extension->ctx);

@@ -7,7 +7,7 @@
 #include "mcp/rpc.h"
 
 #define URI_MAX 4096
-/* Per connection, and per request. */
+/* Maximum numbers of subscriptions per connection and per request. */
 #define SUBSCRIPTIONS_MAX 256
 #define LISTENED_MAX 64
 #define META_NEWER "dev.husk/export"
@@ -50,7 +50,7 @@ static struct subscription *find(struct connection *c, const struct call *call, 
 	return NULL;
 }
 
-/* --- told ---------------------------------------------------------------------------------------------------------- */
+/* --- notifications ------------------------------------------------------------------------------------------------- */
 
 static void tell(struct connection *c, const struct subscription *s, const char *method, json_t *params)
 {
@@ -95,7 +95,7 @@ static void on_exports(const struct tool_env *env, const struct copy_result *res
 
 /* --- legacy eras ----------------------------------------------------------------------------------------------------- */
 
-/* True if it is a short string; else answers the request. */
+/* Returns true if uri is a short string; otherwise answers the request with an error. */
 static bool check_uri(struct call *call, const json_t *uri)
 {
 	if (json_is_string(uri) && json_string_length(uri) <= URI_MAX &&
@@ -106,7 +106,7 @@ static bool check_uri(struct call *call, const json_t *uri)
 	return false;
 }
 
-/* Resources that can be subscribed to without reading the store. */
+/* True for resources that can be subscribed to without reading the store. */
 static bool is_fixed(const struct connection *c, const char *uri)
 {
 	return streq(uri, RESOURCES_EXPORTS) || (c->extension && c->extension->has_resource(c->extension->ctx, uri));
@@ -175,7 +175,7 @@ void subscriptions_unsubscribe(struct connection *c, struct call *call, json_t *
 
 /* --- subscriptions/listen --------------------------------------------------------------------------------------------- */
 
-/* While the store is asked which exports exist; stored in the request's `decoded`. */
+/* The state of a request while the store is asked which exports exist; stored in the request's `decoded`. */
 struct finding {
 	struct connection *connection;
 	size_t next;
@@ -272,7 +272,7 @@ void subscriptions_acknowledge(struct connection *c, const struct call *call, js
 	json_decref(uris);
 }
 
-/* --- life -------------------------------------------------------------------------------------------------------------- */
+/* --- lifetime ---------------------------------------------------------------------------------------------------------- */
 
 void subscriptions_drop(struct connection *c, const struct call *call)
 {

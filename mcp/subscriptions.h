@@ -15,12 +15,12 @@ void subscriptions_release(struct connection *c);
 void subscriptions_subscribe(struct connection *c, struct call *call, json_t *params);
 void subscriptions_unsubscribe(struct connection *c, struct call *call, json_t *params);
 
-/* The resources part of subscriptions/listen. Answers with an error, or calls on_ready, now or later. */
+/* Handles the resources of subscriptions/listen. Answers with an error, or calls on_ready, now or later. */
 void subscriptions_listen(struct connection *c, struct call *call, json_t *params,
 			  void (*on_ready)(struct connection *c, struct call *call));
 /* Adds the accepted resources to the acknowledgement. */
 void subscriptions_acknowledge(struct connection *c, const struct call *call, json_t *honoured);
-/* The request is gone: removes its subscriptions. */
+/* Removes the subscriptions of a request that is gone. */
 void subscriptions_drop(struct connection *c, const struct call *call);
 
 #endif

@@ -6,10 +6,10 @@
 #include "mcp/result.h"
 #include "mcp/rpc.h"
 
-/* Per subscription. */
+/* Maximum number of tasks per subscription. */
 #define LISTENED_MAX 64
-/* Bytes of results that wait for one subscription to begin. Earlier results that do not fit are not announced; the
- * client gets them with tasks/get. */
+/* Maximum bytes of results that wait for one subscription to begin. Earlier results that do not fit are not announced;
+ * the client gets them with tasks/get. */
 #define BEFORE_MAX (2 * RESULT_LINE_MAX)
 
 /* --- on the wire ------------------------------------------------------------------------------------------------- */
@@ -46,7 +46,8 @@ static const char *status_of(enum task_state state)
 	return "working";
 }
 
-/* A cell that raised has completed. Only a protocol error would be "failed", and no run is one. */
+/* A cell that raised an error counts as "completed". Only a protocol error would be "failed", and runs do not cause
+ * those. */
 json_t *task_describe(const struct task_info *task)
 {
 	return task_json(&(struct task_view){ .id = task->id,
@@ -56,9 +57,9 @@ json_t *task_describe(const struct task_info *task)
 					      .ttl_ms = task->ttl_ms });
 }
 
-/* JSON text, or NULL while there is no result. word() made it, here or in another server, and the store returns
- * only what was sealed with its key. So it is passed on unparsed; parsing 8 MiB would block the loop for a third
- * of a second. */
+/* The result as JSON text, or NULL while there is none. word() made the text, here or in another server, and the store
+ * returns only data that was sealed with its key. So the text is passed on unparsed; parsing 8 MiB would block the loop
+ * for a third of a second. */
 static const char *result_of(const struct task_info *task)
 {
 	if (task->state != TASK_ENDED)
@@ -66,7 +67,7 @@ static const char *result_of(const struct task_info *task)
 	return task->result && *task->result ? task->result : "{}";
 }
 
-/* --- who may ----------------------------------------------------------------------------------------------------- */
+/* --- capability -------------------------------------------------------------------------------------------------- */
 
 bool tasks_declared(const json_t *params)
 {
@@ -91,7 +92,7 @@ void tasks_reply_handle(struct call *call, json_t *task)
 
 /* --- methods ----------------------------------------------------------------------------------------------------- */
 
-/* The task does not exist, or the store cannot be read. */
+/* Answers a request whose task does not exist, or for which the store cannot be read. */
 static void reply_fail(struct call *call, const struct fail *f)
 {
 	bool unknown = f->kind == FAIL_NOT_FOUND || f->kind == FAIL_FOREIGN || f->kind == FAIL_DIED;
@@ -119,7 +120,7 @@ static void on_acknowledged(void *ctx, const struct task_info *task, const struc
 		call_reply(call, json_object());
 }
 
-/* The id, or NULL after answering the request. */
+/* Returns the task's id. If it is missing, answers the request with an error and returns NULL. */
 static const char *task_id(struct call *call, const json_t *params)
 {
 	const json_t *id = json_object_get(params, "taskId");
@@ -131,7 +132,7 @@ static const char *task_id(struct call *call, const json_t *params)
 	return NULL;
 }
 
-static void ask(struct connection *c, struct call *call, struct task_request request)
+static void start(struct connection *c, struct call *call, struct task_request request)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	request.ctx = call;
@@ -144,10 +145,10 @@ void tasks_get(struct connection *c, struct call *call, json_t *params)
 {
 	const char *id = task_id(call, params);
 	if (id)
-		ask(c, call, (struct task_request){ .id = id, .on_done = on_got });
+		start(c, call, (struct task_request){ .id = id, .on_done = on_got });
 }
 
-/* Husk's tasks never ask for input (an interactive run is never a task), so these answers are ignored. */
+/* Husk's tasks never ask for input (an interactive run is never a task), so input for them is ignored. */
 void tasks_update(struct connection *c, struct call *call, json_t *params)
 {
 	const char *id = task_id(call, params);
@@ -157,19 +158,19 @@ void tasks_update(struct connection *c, struct call *call, json_t *params)
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: \"inputResponses\" must be an object",
 				 NULL);
 	else
-		ask(c, call, (struct task_request){ .id = id, .on_done = on_acknowledged });
+		start(c, call, (struct task_request){ .id = id, .on_done = on_acknowledged });
 }
 
 void tasks_cancel(struct connection *c, struct call *call, json_t *params)
 {
 	const char *id = task_id(call, params);
 	if (id)
-		ask(c, call, (struct task_request){ .id = id, .cancel = true, .on_done = on_acknowledged });
+		start(c, call, (struct task_request){ .id = id, .cancel = true, .on_done = on_acknowledged });
 }
 
 /* --- subscriptions ----------------------------------------------------------------------------------------------- */
 
-/* News of a task. */
+/* A change of a task. */
 struct news {
 	struct list node;
 	json_t *task;
@@ -184,13 +185,13 @@ static void news_free(struct news *n)
 	free(n);
 }
 
-/* While the store is asked which of the tasks exist. */
+/* The state of a request while the store is asked which of the tasks exist. */
 struct listening {
 	struct connection *connection;
 	struct call *call;
 	json_t *wanted; /* ids */
 	size_t next;
-	struct list before; /* of struct news: changes before the acknowledgement */
+	struct list before; /* list of struct news: changes before the acknowledgement */
 	size_t before_bytes;
 	void (*on_ready)(struct connection *c, struct call *call);
 };
@@ -217,29 +218,29 @@ static void tell_later(struct listening *l, const struct task_info *task)
 	list_append(&l->before, &news->node);
 }
 
-static void look_for_next(struct listening *l);
+static void load_next(struct listening *l);
 
-static void on_looked(void *ctx, const struct task_info *task, const struct fail *f)
+static void on_loaded(void *ctx, const struct task_info *task, const struct fail *f)
 {
 	struct listening *l = ctx;
 	struct call *call = l->call;
 	call->op = NULL;
 	if (task) {
 		json_array_append_new(call->task_ids, json_string(task->id));
-		/* A client that subscribes late would otherwise miss it. */
+		/* A client that subscribes after the end of the task would otherwise miss it. */
 		if (task->state == TASK_ENDED || task->state == TASK_CANCELLED)
 			tell_later(l, task);
 	}
-	look_for_next(l);
+	load_next(l);
 }
 
-static void look_for_next(struct listening *l)
+static void load_next(struct listening *l)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	while (l->next < json_array_size(l->wanted)) {
 		const char *id = json_string_value(json_array_get(l->wanted, l->next++));
 		l->call->op = manager_task(l->connection->env.conversation,
-					   &(struct task_request){ .id = id, .on_done = on_looked, .ctx = l }, &f);
+					   &(struct task_request){ .id = id, .on_done = on_loaded, .ctx = l }, &f);
 		if (l->call->op)
 			return;
 		fail_release(&f);
@@ -278,7 +279,7 @@ bool tasks_listen(struct connection *c, struct call *call, json_t *params,
 	call->task_ids = json_array();
 	call->data = l;
 	call->data_free = listening_free;
-	look_for_next(l);
+	load_next(l);
 	return true;
 }
 
@@ -326,9 +327,9 @@ static void on_change(void *ctx, const struct task_info *task)
 	}
 }
 
-/* --- what the manager asks --------------------------------------------------------------------------------------- */
+/* --- called by the manager --------------------------------------------------------------------------------------- */
 
-/* Large results are built by a worker. */
+/* The result of a task as JSON text. A worker builds large results. */
 static char *word(const struct config *config, const struct task_info *task, const struct run_result *result,
 		  const struct fail *f)
 {

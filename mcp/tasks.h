@@ -1,6 +1,5 @@
-/* The tasks extension of 2026-07-28: a long run is answered with a handle, by the server's decision, if the
- * request says that its client supports tasks. This has the methods and the wire format; the manager implements
- * tasks. */
+/* The tasks extension of 2026-07-28: the server may answer a long run with a handle, if the request says that its
+ * client supports tasks. This file has the methods and the wire format; the manager implements tasks. */
 #ifndef HUSK_MCP_TASKS_H
 #define HUSK_MCP_TASKS_H
 
@@ -10,7 +9,7 @@
 /* How often a client should poll. */
 #define TASKS_POLL_MS 1000
 
-/* A task on the wire with the common fields; times are wall-clock ms, ttl_ms UINT64_MAX = unlimited. New
+/* A task with the common fields, as task_json() prints it. Times are wall-clock ms; ttl_ms UINT64_MAX = unlimited. New
  * reference. */
 struct task_view {
 	const char *id;
@@ -23,7 +22,7 @@ json_t *task_describe(const struct task_info *task);
 
 /* True if the request says that its client supports tasks; params may be NULL. */
 bool tasks_declared(const json_t *params);
-/* Likewise; if not, answers the request with what is missing. */
+/* Like tasks_declared(), but if tasks are not supported, answers the request with an error that says so. */
 bool tasks_required(struct call *call, const json_t *params);
 /* Answers a tools/call with a handle; takes `task`. */
 void tasks_reply_handle(struct call *call, json_t *task);
@@ -32,13 +31,13 @@ void tasks_get(struct connection *c, struct call *call, json_t *params);
 void tasks_update(struct connection *c, struct call *call, json_t *params);
 void tasks_cancel(struct connection *c, struct call *call, json_t *params);
 
-/* Reads the tasks of a subscription. False: it names none, and nothing was done. Otherwise the request is answered
- * with an error, or on_ready follows once it is known which of them exist: call->task_ids. */
+/* Reads the tasks of a subscription. Returns false, having done nothing, if it names no tasks. Otherwise the request is
+ * answered with an error, or on_ready is called once it is known which of the tasks exist (call->task_ids). */
 bool tasks_listen(struct connection *c, struct call *call, json_t *params,
 		  void (*on_ready)(struct connection *c, struct call *call));
-/* Sends what happened before the subscription was acknowledged. */
+/* Sends the changes that happened before the subscription was acknowledged. */
 void tasks_listen_begin(struct connection *c, struct call *call);
-/* From now on the connection gets its conversation's tasks, and words their results. */
+/* From now on the connection is notified of its conversation's tasks, and words their results. */
 void tasks_bind(struct connection *c);
 
 #endif

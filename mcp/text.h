@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 
-/* Head and tail of s within max_chars, with a note of what is missing; without a number if something was missing
- * before (gap). The caller owns it. */
+/* Cuts s to its head and tail within max_chars, with a note between them about the number of missing characters. If s
+ * already had a gap, the note has no number. The caller owns the text. */
 char *text_cut(const char *s, size_t max_chars, bool gap);
 
 #endif

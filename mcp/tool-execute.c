@@ -1,7 +1,6 @@
-/* execute_code and execute_terminal, which differ only in what they run. */
+/* The tools execute_code and execute_terminal, which differ only in what they run. */
 #include "base/alloc.h"
 #include "base/json.h"
-#include "mcp/env-arg.h"
 #include "mcp/inputs.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
@@ -70,7 +69,7 @@ struct execute_args {
 	}
 
 #define ENV_TEXT                                                                                                       \
-	"Environment variables for this call only (LD_*, NODE_OPTIONS and others read at a start: use create_session)."
+	"Environment variables for this call only (use create_session for LD_*, NODE_OPTIONS and others read at startup)."
 #define ARG_ENV                                                                                                        \
 	{                                                                                                              \
 		"env", ARG_TEXTS, offsetof(struct execute_args, env), .description = ENV_TEXT,                         \
@@ -90,7 +89,7 @@ static const struct arg code_table[] = {
 	ARG_ENV,
 	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
 	  .description =
-		  "Start a new interpreter at once, also while a cell runs; code may follow. Variables are gone, files are kept.",
+		  "Start a new interpreter at once, even while a cell runs, then run code if given. Variables are lost, files kept.",
 	  .example = "true" },
 	{ 0 },
 };
@@ -103,11 +102,11 @@ static const struct arg terminal_table[] = {
 	ARG_WAIT,
 	ARG_RUN("Instead of a command: wait for this run; returns its new output."),
 	ARG_INTERRUPT,
-	ARG_INTERACTIVE("Give it a terminal to ask on."),
+	ARG_INTERACTIVE("Give the command a terminal."),
 	ARG_SIZE(rows, RUN_ROWS_MAX),
 	ARG_SIZE(cols, RUN_COLS_MAX),
 	ARG_INPUT(
-		"With `run`: what to type. Keys: <Ctrl-C>, <Up>, <Tab>, <Esc>. Enter follows, but not after a key or <NoEnter>."),
+		"With `run`: what to type. Keys: <Ctrl-C>, <Up>, <Tab>, <Esc>. Enter is added, except after a key or <NoEnter>."),
 	ARG_ENV,
 	{ "cwd", ARG_STRING, offsetof(struct execute_args, cwd), ARG_NONEMPTY, .max = 4095,
 	  .description = "Directory for this call only.", .example = "\"/workspace/project\"" },
@@ -122,8 +121,8 @@ static void execute_defaults(void *args, const struct tool_env *env)
 	a->timeout = (int64_t)MAX(TIMEOUT_MIN, MIN(seconds, (uint64_t)TIMEOUT_MAX));
 }
 
-/* The schema's own field does not have the default, because it applies only without `wait`, and clients fill in
- * such defaults. */
+/* The default is only in the description, not in the schema's own field for it, because it applies only without `wait`,
+ * and clients fill in defaults from that field. */
 static void execute_extend(json_t *properties, const struct tool_env *env)
 {
 	struct execute_args defaults = { 0 };
@@ -137,16 +136,19 @@ static void execute_extend(json_t *properties, const struct tool_env *env)
 static char *code_describe(const struct tool_env *env)
 {
 	return xasprintf(
-		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open objects "
-		"persist between calls, so build on earlier cells instead of repeating them. Always send the complete code.\n"
-		"Returned in order: what was printed, stderr, displays, the last value, a traceback; figures as images, the last %d of an answer. "
-		"Labels in ⟦ ⟧ come from Husk. Top-level await works. "
-		"input() fails unless `interactive`: then the answer is ⟦waiting for input⟧, and {run: 7, input: \"yes\"} answers it.\n"
-		"Slow work: {code: \"train()\", wait: 20} answers after at most 20 s, with ⟦running⟧ and a run number if it has not ended; "
-		"{run: 7, wait: 60} returns what is new, at once when it ends; {run: 7, interrupt: true} ends it. Never sleep to wait. "
-		"Cells of one session run one after the other; execute_terminal works beside them. If the client disconnects, a run lasts as long as the session's lease (%llu s).\n"
-		"Long output is cut in the middle (%llu characters are shown; all of it is in ~/.husk/runs): print summaries. "
-		"If the interpreter had to be restarted, the answer says so: its variables are gone, files are kept.",
+		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open "
+		"objects persist between calls, so build on earlier cells instead of repeating them. Always send the "
+		"complete code.\n"
+		"Returned in order: what was printed, stderr, displays, the last value, a traceback; figures as images, "
+		"the last %d of an answer. Labels in ⟦ ⟧ come from Husk. Top-level await works. input() fails unless "
+		"`interactive`: then the answer is ⟦waiting for input⟧, and {run: 7, input: \"yes\"} answers it.\n"
+		"Slow work: {code: \"train()\", wait: 20} answers after at most 20 s, with ⟦running⟧ and a run number if "
+		"it has not ended; {run: 7, wait: 60} returns new output, at once when it ends; {run: 7, interrupt: true} "
+		"ends it. Never sleep to wait. Cells of one session run one after the other; execute_terminal works "
+		"beside them. If the client disconnects, a run lasts as long as the session's lease (%llu s).\n"
+		"Long output is cut in the middle (%llu characters are shown; all of it is in ~/.husk/runs): print "
+		"summaries. If the interpreter had to be restarted, the answer says so: its variables are gone, files are "
+		"kept.",
 		PICTURES_MAX, (unsigned long long)env->config->lease,
 		(unsigned long long)env->config->max_answer_chars);
 }
@@ -154,16 +156,16 @@ static char *code_describe(const struct tool_env *env)
 static char *terminal_describe(const struct tool_env *env)
 {
 	return xasprintf(
-		"Run a bash command in the session's container: files, packages (pip install NAME, if the session has the network), "
-		"git, builds, background services. It starts in /workspace; the working directory and exported variables persist "
-		"between calls. Files are shared with execute_code, interpreter variables are not.\n"
-		"Returned: stdout, stderr and the exit code. Input is closed (use -y) unless `interactive`. A timeout kills the command's processes. "
-		"Slow commands: `wait`, `run` and `interrupt` as with execute_code: {command: \"make -j2\", wait: 20}; "
-		"while it is ⟦running⟧, the next command runs beside it (%d at most). Never sleep to wait. "
-		"Services: `command > log.txt 2>&1 &`; background processes stay alive. "
-		"Commands run beside cells of execute_code, and otherwise one after the other.\n"
-		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory. free and nproc show this session's "
-		"limits; top and /proc the host's.",
+		"Run a bash command in the session's container: files, packages (pip install NAME, if the session has the "
+		"network), git, builds, background services. It starts in /workspace; the working directory and exported "
+		"variables persist between calls. Files are shared with execute_code, interpreter variables are not.\n"
+		"Returned: stdout, stderr and the exit code. Input is closed (use -y) unless `interactive`. A timeout "
+		"kills the command's processes. Slow commands: `wait`, `run` and `interrupt` as with execute_code: "
+		"{command: \"make -j2\", wait: 20}; while it is ⟦running⟧, the next command runs beside it (%d at most). "
+		"Never sleep to wait. Services: `command > log.txt 2>&1 &`; background processes stay alive. Commands run "
+		"beside cells of execute_code, and otherwise one after the other.\n"
+		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory. free and "
+		"nproc show this session's limits; top and /proc the host's.",
 		RUNS_ASIDE_MAX);
 }
 
@@ -194,8 +196,8 @@ static void execute_output(void *ctx, int stream, const char *text, size_t n)
 
 #define INPUT_KEY "input"
 
-/* The state of a request whose run waits for input: {run, session_id, content: what the run has shown so far,
- * declined}. Between prompts it is the request's data. */
+/* The state of a request whose run waits for input: {run, session_id, content, declined}. `content` is the output of
+ * the run so far. Between prompts the state is the request's data. */
 static void state_free(void *data)
 {
 	json_decref(data);
@@ -212,7 +214,7 @@ static json_t *take_before(struct call *call)
 	return content;
 }
 
-/* The result (taken) with this content before its own. */
+/* Puts this content before that of the result (taken). */
 static json_t *put_before(json_t *before, json_t *result)
 {
 	if (before) {
@@ -223,7 +225,8 @@ static json_t *put_before(json_t *before, json_t *result)
 	return result;
 }
 
-/* Only if the program's prompt has a text. A form must not ask for secrets, so the model gets password prompts. */
+/* True if the client's user answers the prompt, which must have a text. A form must not ask for secrets, so the model
+ * gets password prompts. */
 static bool user_answers(const struct call *call, const struct run_result *result)
 {
 	const struct tool_env *env = call_env(call);
@@ -237,7 +240,7 @@ static json_t *form_of(const struct run_result *result, const char *session_id)
 	json_auto_t *prompt = json_shown(result->prompt);
 	return json_pack("{s:{s:s, s:{s:o, s:{s:s, s:{s:{s:s, s:o}}, s:[s]}}}}", INPUT_KEY, "method",
 			 "elicitation/create", "params", "message",
-			 json_sprintf("A program in the sandbox (session %s, run %llu) asks: %s", session_id,
+			 json_sprintf("A program in session %s (run %llu) asks: %s", session_id,
 				      (unsigned long long)result->run, json_string_value(prompt)),
 			 "requestedSchema", "type", "object", "properties", INPUT_KEY, "type", "string", "title",
 			 json_incref(prompt), "required", INPUT_KEY);
@@ -245,7 +248,7 @@ static json_t *form_of(const struct run_result *result, const char *session_id)
 
 static struct op *execute_resume(struct call *call, json_t *state, const json_t *answers, struct fail *f);
 
-/* For legacy eras: the same request continues. */
+/* Called in legacy eras, where the same request continues. */
 static void on_user(struct call *call, json_t *state, const json_t *answers)
 {
 	const struct execute_args *args = call->decoded;
@@ -255,7 +258,7 @@ static void on_user(struct call *call, json_t *state, const json_t *answers)
 		tools_fail(call, args->session_id, &f);
 }
 
-static void ask_user(struct call *call, const struct run_result *result, struct run_context *context)
+static void prompt_user(struct call *call, const struct run_result *result, struct run_context *context)
 {
 	const struct execute_args *args = call->decoded;
 	context->user_answers = true;
@@ -263,7 +266,7 @@ static void ask_user(struct call *call, const struct run_result *result, struct 
 	json_auto_t *shown = put_before(before, result_of_run(result, context));
 	json_t *state = json_pack("{s:s, s:I, s:O}", "session_id", args->session_id, "run", (json_int_t)result->run,
 				  "content", json_object_get(shown, "content"));
-	inputs_ask(call_env(call)->connection, call, form_of(result, args->session_id), state, on_user);
+	inputs_request(call_env(call)->connection, call, form_of(result, args->session_id), state, on_user);
 }
 
 static void execute_done(void *ctx, const struct run_result *result, const struct fail *f)
@@ -278,14 +281,14 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 	struct run_context context = context_of(call_env(call), args->session_id, kind_of(call), args->timeout);
 	context.structured &= call->revision->structured;
 	if (user_answers(call, result)) {
-		ask_user(call, result, &context);
+		prompt_user(call, result, &context);
 		return;
 	}
 	json_auto_t *before = take_before(call);
 	call_reply(call, put_before(before, result_of_run(result, &context)));
 }
 
-/* A result that is too large for the loop: a worker builds its text, pictures and fields. */
+/* A result that would block the loop for too long. A worker builds its text, pictures and fields. */
 struct wording {
 	struct run_result result;
 	struct run_context context;
@@ -325,7 +328,7 @@ static void execute_heavy(void *ctx, struct run_result *result)
 		&(struct call_work){ .make = word, .release = wording_release, .ctx = w, .session = w->session_id });
 }
 
-/* The run continues; the client gets its end with this task. */
+/* Called when the run has become a task: it continues, and the client gets its result from the task. */
 static void execute_task(void *ctx, const struct task_info *task)
 {
 	struct call *call = ctx;
@@ -362,23 +365,23 @@ static int check_input(const struct call *call, const struct execute_args *args,
 				RUN_INPUT_MAX);
 	for (size_t i = 0; !args->run && !args->interactive && i < ARRAY_LEN(of_a_terminal); i++)
 		if (is_given(call, of_a_terminal[i]))
-			return fail_set(f, FAIL_INVALID, "%s needs interactive: only then is there a terminal",
+			return fail_set(f, FAIL_INVALID, "%s needs interactive, which opens a terminal",
 					of_a_terminal[i]);
 	return 0;
 }
 
-/* Contradictory arguments are refused, not guessed. */
+/* Rejects contradictory arguments. */
 static int check(const struct call *call, const struct execute_args *args, struct fail *f)
 {
 	const char *what = call->tool == &tool_execute_terminal ? "command" : "code";
 	static const char *const of_a_new_run[] = { "timeout", "env", "cwd", "restart", "interactive", "rows", "cols" };
 	if (!args->text && !args->run && !args->restart)
-		return fail_set(f, FAIL_INVALID,
-				"%s is required: a non-empty string (or `run`, for a run that goes on)", what);
+		return fail_set(f, FAIL_INVALID, "%s is required: a non-empty string (or `run`, for an existing run)",
+				what);
 	if (args->text && args->run)
 		return fail_set(f, FAIL_INVALID,
-				"%s and run exclude each other: give %s for a new run, or run for one that goes on",
-				what, what);
+				"%s and run exclude each other: use %s for a new run, or run for an existing one", what,
+				what);
 	if (args->interrupt && !args->run)
 		return fail_set(f, FAIL_INVALID, "interrupt needs run: the number of the run that it ends");
 	if (check_input(call, args, f) < 0)
@@ -386,7 +389,7 @@ static int check(const struct call *call, const struct execute_args *args, struc
 	for (size_t i = 0; args->run && i < ARRAY_LEN(of_a_new_run); i++)
 		if (is_given(call, of_a_new_run[i]))
 			return fail_set(f, FAIL_INVALID,
-					"%s belongs to the start of a run, and run %lld has started; use wait",
+					"%s applies only to a new run, and run %lld has started; use wait",
 					of_a_new_run[i], (long long)args->run);
 	if (args->wait < 0 && !args->interactive && args->timeout > TIMEOUT_MAX)
 		return fail_set(
@@ -396,7 +399,7 @@ static int check(const struct call *call, const struct execute_args *args, struc
 	return 0;
 }
 
-/* A request that only waits for a run waits as long as a new run may take by default. */
+/* Without `wait`, a request for an existing run waits as long as a new run may take by default. */
 static uint64_t wait_of(const struct call *call, const struct execute_args *args)
 {
 	return args->wait >= 0 ? (uint64_t)args->wait : call_env(call)->config->execution_timeout;
@@ -408,7 +411,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 	if (check(call, args, f) < 0)
 		return NULL;
 	size_t n_env;
-	AUTO(freep) struct env_var *env = env_arg(args->env, &n_env);
+	AUTO(freep) struct env_var *env = tools_env(args->env, &n_env);
 	bool waits = args->wait >= 0 || args->interactive;
 	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
@@ -442,7 +445,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 			   f);
 }
 
-/* The run continues with the input. Without input it still waits, and the answer says so. */
+/* Continues the run with the input. Without input the run still waits, and the answer says so. */
 static struct op *execute_resume(struct call *call, json_t *state, const json_t *answers, struct fail *f)
 {
 	const struct execute_args *args = call->decoded;

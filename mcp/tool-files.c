@@ -1,4 +1,4 @@
-/* import_files and export_files. */
+/* The tools import_files and export_files. */
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 #include "mcp/tools.h"
 
 #define FILES_MAX 1000
-/* Bytes for the list of folders in the description. */
+/* Maximum bytes of the list of folders in the description. */
 #define FOLDERS_SHOWN_MAX 300
 #define PATH_BYTES_MAX 4096
 
@@ -37,7 +37,7 @@ static const struct arg import_entry_table[] = {
 	{ "file_content", ARG_STRING, offsetof(struct import_entry, content),
 	  .description = "The content itself, instead of a source.", .example = "\"a,b\\n1,2\\n\"" },
 	{ "encoding", ARG_STRING, offsetof(struct import_entry, encoding), .max = 16,
-	  .description = "Of file_content; text unless given.", .example = "\"text\"", .choice = encoding_choice },
+	  .description = "Of file_content; default: text.", .example = "\"text\"", .choice = encoding_choice },
 	{ "session_id", ARG_STRING, offsetof(struct import_entry, session_id), ARG_NONEMPTY, .max = 128,
 	  .description = "With path: the session that exported it.", .example = "\"kq3v…\"" },
 	{ "path", ARG_STRING, offsetof(struct import_entry, path), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
@@ -53,7 +53,7 @@ static const struct arg export_entry_table[] = {
 	  .max = PATH_BYTES_MAX,
 	  .description = "File or directory in the session; relative paths are below /workspace.",
 	  .example = "\"report.pdf\"" },
-	/* Clients of the reference send it; the reference never used it either. */
+	/* Accepted and ignored, because clients of the reference send it; the reference ignores it too. */
 	{ "destination", ARG_STRING, offsetof(struct export_entry, destination), ARG_HIDDEN, .example = "\"\"" },
 	{ 0 },
 };
@@ -82,7 +82,7 @@ static const struct arg export_table[] = {
 	{ 0 },
 };
 
-/* The folders of the host that can be imported from; a long list is cut. */
+/* Lists the folders of the host from which files can be imported; a long list is cut. */
 static char *allowed_folders(const struct tool_env *env)
 {
 	struct buf b = { 0 };
@@ -133,7 +133,7 @@ static char *export_describe(const struct tool_env *env)
 
 /* ---- results */
 
-/* The reference's words, which name the tool. */
+/* Uses the reference's words, which name the tool. */
 static json_t *error_text(const struct fail *f)
 {
 	if (cause_of(f) != CAUSE_NOT_EXPORTED)
@@ -197,7 +197,7 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 	for (size_t i = 0; i < n; i++) {
 		all = all && results[i].success;
 		json_array_append_new(files, export ? exported(&results[i], args->session_id) : imported(&results[i]));
-		/* Older revisions lack links. */
+		/* Older revisions have no resource links. */
 		if (export && results[i].success && call->revision->structured)
 			json_array_append_new(links, resources_link(&results[i].export));
 	}
@@ -246,10 +246,8 @@ static int take_import(json_t *value, size_t i, struct import_item *ret, struct 
 		return fail_set(f, FAIL_INVALID, "files[%zu]: encoding must be \"text\" or \"base64\"; got \"%s\"", i,
 				e.encoding);
 	if (e.content && (e.source || e.session_id || e.path))
-		return fail_set(
-			f, FAIL_INVALID,
-			"files[%zu]: file_content stands alone; it cannot be combined with source, session_id or path",
-			i);
+		return fail_set(f, FAIL_INVALID,
+				"files[%zu]: file_content cannot be combined with source, session_id or path", i);
 	*ret = (struct import_item){ .destination = e.destination };
 	if (e.content) {
 		ret->content = e.content;

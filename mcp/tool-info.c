@@ -1,4 +1,4 @@
-/* session_info: the conversation's sessions, or the state of one. */
+/* The tool session_info: lists the conversation's sessions, or shows the state of one. */
 #include "base/alloc.h"
 #include "base/json.h"
 #include "mcp/tools.h"
@@ -10,8 +10,7 @@ struct info_args {
 
 static const struct arg info_table[] = {
 	{ "session_id", ARG_STRING, offsetof(struct info_args, session_id), ARG_NONEMPTY, .max = 128,
-	  .description = "The session to look at.",
-	  .example = "\"kq3v…\" (the session_id that create_session returned)" },
+	  .description = "The session to show.", .example = "\"kq3v…\" (the session_id that create_session returned)" },
 	{ "keep_alive", ARG_BOOL, offsetof(struct info_args, keep_alive), ARG_ABSENT,
 	  .description = "Count this as use of the session.", .example = "true" },
 	{ 0 },
@@ -20,9 +19,10 @@ static const struct arg info_table[] = {
 static char *info_describe(const struct tool_env *env)
 {
 	return xstrdup(
-		"Look around without running code: with a session_id that session's runs, memory and disks against their limits, the time it has left, "
-		"its dependencies and its variables (name, type, shape, bytes; the largest first); without one, the sessions of this conversation. "
-		"Cheaper than printing variables. keep_alive: true keeps an idle session from ending, within its lifetime.");
+		"Show sessions without running code: with a session_id its runs, memory and disk use with their limits, "
+		"remaining time, dependencies and variables (name, type, shape, bytes; the largest first); without one, "
+		"the sessions of this conversation. Cheaper than printing variables. keep_alive: true keeps an idle "
+		"session from ending, within its lifetime.");
 }
 
 static json_t *session_fields(const struct session_info *info)
@@ -74,8 +74,10 @@ static json_t *variables_fields(const struct session_status *status)
 static void add_status(json_t *o, const struct session_status *status)
 {
 	if (!status->answered) {
-		json_object_set_new(o, "note",
-				    json_string("the container did not answer in time; what it holds is not known"));
+		json_object_set_new(
+			o, "note",
+			json_string(
+				"the container did not answer in time; its memory, disks and variables are unknown"));
 		return;
 	}
 	json_object_set_new(o, "memory",
@@ -85,16 +87,16 @@ static void add_status(json_t *o, const struct session_status *status)
 	if (status->ptys)
 		json_object_set_new(o, "ptys", json_integer((json_int_t)status->ptys));
 	if (status->no_landlock)
-		json_object_set_new(o, "landlock",
-				    json_string("missing: what a cell leaves running can reach into later commands"));
+		json_object_set_new(
+			o, "landlock",
+			json_string("missing: processes that a cell leaves behind can attack later commands"));
 	if (!status->has_variables)
 		return;
 	json_object_set_new(o, "variables", variables_fields(status));
 	if (status->more)
 		json_object_set_new(o, "more_variables", json_integer((json_int_t)status->more));
 	if (!status->fresh)
-		json_object_set_new(o, "note",
-				    json_string("a cell is running: these are the variables from before it"));
+		json_object_set_new(o, "note", json_string("these are the variables before the running cell"));
 }
 
 static void info_done(void *ctx, const struct session_details *d, const struct fail *f)
@@ -150,7 +152,7 @@ static struct op *info_start(struct call *call, const void *data, struct fail *f
 		return manager_await(call_env(call)->conversation,
 				     &(struct await_request){ .on_done = list_adopted, .ctx = call });
 	if (!args->session_id) {
-		fail_set(f, FAIL_INVALID, "keep_alive needs session_id: which session is to be kept");
+		fail_set(f, FAIL_INVALID, "keep_alive needs session_id");
 		return NULL;
 	}
 	return manager_info(call_env(call)->conversation,
@@ -161,7 +163,7 @@ static struct op *info_start(struct call *call, const void *data, struct fail *f
 			    f);
 }
 
-/* True if the request was answered immediately. */
+/* Returns true if the request was answered immediately. */
 static bool info_now(struct call *call, const void *data)
 {
 	const struct info_args *args = data;
@@ -173,7 +175,7 @@ static bool info_now(struct call *call, const void *data)
 
 const struct tool tool_session_info = {
 	.name = "session_info",
-	.title = "Look at sessions",
+	.title = "Show sessions",
 	.read_only = true,
 	.idempotent = true,
 	.describe = info_describe,

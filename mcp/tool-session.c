@@ -1,8 +1,7 @@
-/* create_session and stop_session. */
+/* The tools create_session and stop_session. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "mcp/env-arg.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
 
@@ -65,15 +64,14 @@ static const char *language_choice(size_t i)
 
 #define LIMIT_ARGS                                                                                                     \
 	{ "memory", ARG_SIZE, offsetof(struct create_args, memory),                                                    \
-	  .description = "For a bigger or smaller job, e.g. \"4g\". /workspace and /tmp grow with it.",                \
-	  .example = "\"4g\"" },                                                                                       \
+	  .description = "Memory limit, e.g. \"4g\". /workspace and /tmp grow with it.", .example = "\"4g\"" },        \
 		{ "cpus", ARG_NUMBER, offsetof(struct create_args, cpus), .example = "2" },                            \
 	{                                                                                                              \
 		"disk", ARG_SIZE, offsetof(struct create_args, disk),                                                  \
-			.description = "Of the home directory, e.g. \"10g\".", .example = "\"10g\""                    \
+			.description = "Size of the home directory, e.g. \"10g\".", .example = "\"10g\""               \
 	}
 
-/* create_extend() publishes it if the operator offers images. */
+/* create_extend() adds this argument to the published schema if the operator offers images. */
 #define IMAGE_ARG                                                                                                      \
 	{                                                                                                              \
 		"image", ARG_STRING, offsetof(struct create_args, image), ARG_HIDDEN | ARG_NONEMPTY, .max = 64         \
@@ -83,7 +81,7 @@ static const struct arg create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(0),
 	DEPENDENCIES_ARG(
-		"Packages to install before the session starts: name to version, \"\" for any. The set is kept."),
+		"Packages to install before the session starts: name to version, \"\" for any. The set is cached."),
 	ENV_ARG,
 	CWD_ARG,
 	NAME_ARG,
@@ -92,12 +90,12 @@ static const struct arg create_table[] = {
 	{ 0 },
 };
 
-/* Left out if the operator has switched the network off. */
+/* The arguments without `network`, for operators who have switched the network off. */
 static const struct arg offline_create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(ARG_HIDDEN),
 	DEPENDENCIES_ARG(
-		"Packages that the session is to have: name to version, \"\" for any. There is no network: only sets that were installed before can be had."),
+		"Packages of the session: name to version, \"\" for any. There is no network, so only cached sets are available."),
 	ENV_ARG,
 	CWD_ARG,
 	NAME_ARG,
@@ -172,7 +170,7 @@ static char *create_describe(const struct tool_env *env)
 			"No network: the person who runs this server has switched it off.\n");
 	buf_printf(
 		&b,
-		"At most %llu sessions at a time. A session ends with stop_session, after %s without use or %s after its start, and all in it with it.",
+		"At most %llu sessions at a time. A session ends with stop_session, after %s without use or %s after its start; everything in it is lost.",
 		(unsigned long long)MIN(c->max_sessions, c->max_sessions_per_thread), idle, lifetime);
 	return buf_steal_str(&b);
 }
@@ -185,11 +183,9 @@ static void create_extend(json_t *properties, const struct tool_env *env)
 	json_t *list = json_array();
 	for (size_t i = 0; i < names->n; i++)
 		json_array_append_new(list, json_string(names->v[i]));
-	json_object_set_new(
-		properties, "image",
-		json_pack("{s:s, s:s, s:o}", "type", "string", "description",
-			  "Another image to run in, with what the person who runs this server has put into it.", "enum",
-			  list));
+	json_object_set_new(properties, "image",
+			    json_pack("{s:s, s:s, s:o}", "type", "string", "description",
+				      "Another image, prepared by the person who runs this server.", "enum", list));
 }
 
 static void create_done(void *ctx, const struct create_result *result, const struct fail *f)
@@ -252,7 +248,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 		dependencies[i++] = (struct dependency){ .name = name, .version = text ? text : "" };
 	}
 	size_t n_env;
-	AUTO(freep) struct env_var *env = env_arg(args->env, &n_env);
+	AUTO(freep) struct env_var *env = tools_env(args->env, &n_env);
 	return manager_create(
 		call_env(call)->conversation,
 		&(struct create_request){ .runtime = runtime,
@@ -273,7 +269,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 
 const struct tool tool_create_session = {
 	.name = "create_session",
-	.title = "Create a sandbox session",
+	.title = "Create a session",
 	.describe = create_describe,
 	.args_for = create_args_for,
 	.extend = create_extend,
@@ -311,7 +307,7 @@ static struct op *stop_start(struct call *call, const void *data, struct fail *f
 
 const struct tool tool_stop_session = {
 	.name = "stop_session",
-	.title = "Stop a sandbox session",
+	.title = "Stop a session",
 	.destructive = true,
 	.idempotent = true,
 	.describe = stop_describe,

@@ -35,7 +35,7 @@ static const struct arg *args_of(const struct tool *tool, const struct tool_env 
 	return tool->args_for ? tool->args_for(env) : tool->args;
 }
 
-/* Every model pays for each character, so protocol defaults and what the tool's title says are left out. */
+/* Each character costs tokens, so defaults of the protocol and hints that the title implies are left out. */
 static json_t *describe_hints(const struct tool *tool, const struct revision *revision)
 {
 	json_t *o = json_pack("{s:b, s:b}", "readOnlyHint", tool->read_only, "destructiveHint", tool->destructive);
@@ -75,20 +75,25 @@ json_t *tools_describe(const struct tool_env *env, const struct revision *revisi
 char *tools_instructions(const struct tool_env *env)
 {
 	return xstrdup(
-		"Husk runs code on a real computer for you: persistent interpreters, each in a hardened Linux container of its "
-		"own. Use it whenever running code beats guessing: calculation, data analysis, plots, checking that a program works, shell commands.\n"
-		"- Work in this order: create_session once, then execute_code (cells in the interpreter) and execute_terminal (bash) "
-		"as often as needed, stop_session when done. Prefer ONE session per language and reuse it; make another only "
-		"for another language, another network setting or after CONTAINER_DIED. If an error lists active sessions, use one.\n"
-		"- State persists like in a notebook: variables, imports, files in /workspace, the shell's directory and exported "
-		"variables. Do not import or load things again; loading big data twice is the main cause of running out of memory.\n"
-		"- Send the whole code each time. The value of the last expression is returned; print the rest. Figures come back as images by themselves.\n"
-		"- For anything slow pass `wait`: if the run has not ended by then, the answer has its output so far and a run number, "
-		"and {run: 7, wait: 60} continues waiting. Without `wait`, `timeout` interrupts the code; variables are kept.\n"
+		"Husk runs code on a real computer for you: persistent interpreters, each in its own hardened Linux "
+		"container. Use it whenever running code beats guessing: calculation, data analysis, plots, checking that "
+		"a program works, shell commands.\n"
+		"- Work in this order: create_session once, then execute_code (cells in the interpreter) and "
+		"execute_terminal (bash) as often as needed, stop_session when done. Prefer ONE session per language and "
+		"reuse it; make another only for another language, another network setting or after CONTAINER_DIED. If an "
+		"error lists active sessions, use one.\n"
+		"- State persists like in a notebook: variables, imports, files in /workspace, the shell's directory and "
+		"exported variables. Do not import or load things again; loading big data twice is the main cause of "
+		"running out of memory.\n"
+		"- Send the whole code each time. The value of the last expression is returned; print the rest. Figures "
+		"are returned as images.\n"
+		"- For anything slow pass `wait`: if the run has not ended by then, the answer has its output so far and "
+		"a run number, and {run: 7, wait: 60} continues waiting. Without `wait`, `timeout` interrupts the code; "
+		"variables are kept.\n"
 		"- Sessions are separate machines: host paths are not visible inside, and sessions share no files. "
-		"import_files is the way in, export_files the way out and from session to session; exports outlive sessions.\n"
-		"- On CONTAINER_DIED stop the session, find the cause, create a new one, and never run the same code unchanged. "
-		"For a missing package install it in the terminal and try again; retry what is transient once.");
+		"import_files copies files in, export_files out and to other sessions; exports outlive sessions.\n"
+		"- On CONTAINER_DIED stop the session, find the cause, create a new one, and never run the same code "
+		"unchanged. For a missing package install it in the terminal and try again; retry transient failures once.");
 }
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
@@ -138,7 +143,8 @@ static void fail_adopted(void *ctx, bool complete)
 	fail_now(call, call->failed_session, f, NULL);
 }
 
-/* "There is no such session" lists the existing ones, and right after a reconnect they are still being found. */
+/* The error "there is no such session" lists the existing sessions. Right after a reconnect these are still being
+ * found, so the answer waits for the complete list. */
 static void fail_with(struct call *call, const char *session_id, const struct fail *f, json_t *details)
 {
 	const struct tool_env *env = call->env;
@@ -170,8 +176,8 @@ void tools_reply_fields(struct call *call, json_t *fields)
 	call_reply(call, result_of_fields(fields, call->revision->structured));
 }
 
-void tools_resume(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env, json_t *state,
-		  const json_t *answers)
+void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env, json_t *state,
+		const json_t *answers)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	call->tool = tool;
@@ -193,7 +199,16 @@ void tools_resume(struct call *call, const struct tool *tool, json_t *args, cons
 		fail_with(call, /* session_id= */ NULL, &f, NULL);
 }
 
-void tools_call(struct call *call, const struct tool *tool, json_t *args, const struct tool_env *env)
+struct env_var *tools_env(json_t *texts, size_t *ret_n)
 {
-	tools_resume(call, tool, args, env, /* state= */ NULL, /* answers= */ NULL);
+	struct env_var *v = xcalloc(json_object_size(texts) + 1, sizeof(*v));
+	size_t n = 0;
+	const char *name;
+	json_t *value;
+	json_object_foreach(texts, name, value) {
+		const char *text = json_string_value(value);
+		v[n++] = (struct env_var){ .name = name, .value = text ? text : "" };
+	}
+	*ret_n = n;
+	return v;
 }

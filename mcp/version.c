@@ -2,7 +2,7 @@
 
 #include "mcp/rpc.h"
 
-/* Bounded, because it is echoed. */
+/* The length of a version is limited, because it is echoed. */
 #define VERSION_BYTES_MAX 256
 
 /* Newest first. */

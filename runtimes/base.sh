@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the base image of all runtimes, Debian 13 (trixie), and tags it: base.sh TAG
-# It is pulled where a registry answers and built from Debian's signed packages where none does.
+# The image is pulled if a registry answers, and otherwise built from Debian's signed packages.
 # images.py hashes this file into the tags: a change here rebuilds every image.
 set -euo pipefail
 
@@ -21,7 +21,7 @@ fi
 echo "no registry answers: building the base from Debian packages"
 if ! command -v mmdebstrap >/dev/null; then
 	if ! command -v apt-get >/dev/null; then
-		echo "mmdebstrap is needed for that, and this is no Debian or Ubuntu machine" >&2
+		echo "this needs mmdebstrap, which can only be installed on Debian or Ubuntu" >&2
 		exit 1
 	fi
 	as_root apt-get update || true
@@ -31,7 +31,7 @@ fi
 
 work=$(mktemp -d)
 trap 'as_root rm -rf "$work"' EXIT
-# To a file first: an import from a pipe would accept a truncated tree.
+# Written to a file first, because an import from a pipe would accept a truncated tree.
 as_root mmdebstrap --variant=apt --include=ca-certificates \
 	--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
 	--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# free, with the memory of the session: that of procps reads /proc/meminfo, which shows the host's. Supports units and
-# -t; prints once.
+# Replaces procps' free, which reads the host's memory from /proc/meminfo: shows the session's memory. Supports units
+# and -t; prints once.
 unit=1024 human=0 total=0
 for word; do
 	case $word in

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Names the runtime images by their content.
 
-Reads runtimes/*/runtime.json, and those of runtimes/contrib/ that are requested, and writes two views of one
-table: images.json, from which setup-docker.sh builds, and runtimes.inc, which is compiled into the manager. So the
-program uses exactly the images of its own source tree. Builds nothing and does not contact an engine.
+Reads runtimes/*/runtime.json and the requested ones in runtimes/contrib/. Writes the same table twice: images.json,
+from which setup-docker.sh builds the images, and runtimes.inc, which is compiled into the manager. So the program uses
+exactly the images of its own source tree. This script builds nothing and does not contact an engine.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ADAPTER = "/opt/husk/kernel/husk-jupyter"  # starts a stock Jupyter kernel; built in a separate image
-FIRST = "python"  # the first of the table is the default language of a session
+FIRST = "python"  # listed first in the table, which makes it the default language of a session
 
 NOT_KERNEL = {"Dockerfile", "fetch.sh", "runtime.json"}
 
@@ -42,7 +42,7 @@ FIELDS = {  # name: (description of a valid value, test)
             lambda v: is_fit(v)),
 }
 OPTIONAL = {"installer", "program", "fit", "late_env", "on", "slow_start"}
-# POSIX's extended regular expressions, as far as Python's have the same meaning.
+# An extended regular expression (POSIX) that means the same in Python.
 EXPRESSION = r"[\x20-\x7e]+"
 INSTALLER = {
     "command": lambda v: list_of(r"[^\x00]+", v) and len(v) > 0 and v[0].startswith("/"),
@@ -133,7 +133,7 @@ def check_names(manifests):
 
 
 def kernel_files(folder):
-    """The files of a runtime that go to /opt/husk/kernel, as sorted relative paths."""
+    """Return the files of a runtime that go to /opt/husk/kernel, as sorted relative paths."""
     found = []
     for root, folders, files in os.walk(folder):
         folders[:] = [f for f in folders if not f.startswith(".") and f not in ("__pycache__", "node_modules")]
@@ -145,7 +145,7 @@ def kernel_files(folder):
 
 
 def digest(*parts):
-    """12 hex digits over strings and files; a file counts with its name, executable bit and bytes."""
+    """Hash strings and files to 12 hex digits; of a file, its name, executable bit and content count."""
     h = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):
@@ -168,10 +168,12 @@ def common_image(runtimes):
 
 
 def adapter_image(runtimes, sources):
-    """The image in which husk-jupyter is compiled, from these files and every header that they could include."""
+    """Return the name of the image in which husk-jupyter is compiled from these files, and the names of the files and
+    of every header that they could include.
+    """
     root = runtimes.parent
     if not sources:
-        raise ManifestError("a runtime starts husk-jupyter, and --adapter does not say what that is made of")
+        raise ManifestError("a runtime starts husk-jupyter, but --adapter does not name its sources")
     files = sorted({*sources, *root.glob("base/*.h"), *root.glob("jupyter/*.h"), *root.glob("kernels/**/*.h")})
     names = [str(file.relative_to(root)) for file in files]
     inputs = [part for name, file in zip(names, files) for part in (name, file)]
@@ -179,10 +181,12 @@ def adapter_image(runtimes, sources):
 
 
 def packages_image(name, tables, runtimes, seen=()):
-    """The image that its packages build on, and their own image. `tables`: names -> manifests and names -> folders."""
+    """Return the names of a runtime's packages image and, before it, of the image that it builds on. `tables`: names ->
+    manifests and names -> folders.
+    """
     manifests, folders = tables
     if name not in manifests or name in seen:
-        raise ManifestError(f"{folders[seen[-1]]}: 'on' names {name}, which {'is no runtime' if name not in seen else 'begins with it'}")
+        raise ManifestError(f"{folders[seen[-1]]}: 'on' names {name}, which {'is not a runtime' if name not in seen else 'builds on this one'}")
     under = manifests[name].get("on")
     base_tag = packages_image(under, tables, runtimes, (*seen, name))[1] if under else common_image(runtimes)
     recipe = [file for file in (folders[name] / "Dockerfile", folders[name] / "fetch.sh") if file.exists()]
@@ -263,7 +267,7 @@ def c_entry(manifest, entry):
 
 
 def write_if_changed(path, text):
-    """An unchanged file keeps its time, so that nothing is rebuilt for it."""
+    """Write a file. An unchanged file keeps its time, so that nothing is rebuilt because of it."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
@@ -279,11 +283,11 @@ def contrib_paths(runtimes, names):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Names the runtime images by what goes into them.")
+    parser = argparse.ArgumentParser(description="Names the runtime images by their content.")
     parser.add_argument("--runtimes", type=Path, required=True, help="the folder of the runtimes")
     parser.add_argument("--client", type=Path, required=True, help="the husk-client that goes into the images")
     parser.add_argument("--tool", type=Path, action="append", default=[], help="another program of Husk's that goes into the images")
-    parser.add_argument("--contrib", action="append", default=[], metavar="NAME", help="a runtime of contrib/, to be offered too; all: each")
+    parser.add_argument("--contrib", action="append", default=[], metavar="NAME", help="also offer this runtime of contrib/; all = every one")
     parser.add_argument("--adapter", type=Path, nargs="*", default=[], help="the sources of husk-jupyter")
     parser.add_argument("--json", type=Path, required=True, help="images.json, for setup-docker.sh")
     parser.add_argument("--table", type=Path, required=True, help="runtimes.inc, for the manager")

@@ -80,7 +80,7 @@ def write_page(sections, marks):
 def check(root, sections, marks):
     names = [name for _, promises in sections for name, _ in promises]
     problems = [f"SECURITY.md: no test shows '{name}'" for name in names if name not in marks]
-    problems += [f"SECURITY.md: '{name}' is there twice" for name in sorted({n for n in names if names.count(n) > 1})]
+    problems += [f"SECURITY.md: '{name}' occurs twice" for name in sorted({n for n in names if names.count(n) > 1})]
     problems += [f"{places[0]}: evidence for '{name}', which SECURITY.md does not promise" for name, places in marks.items() if name not in names]
     page = root / "docs" / "evidence.md"
     if not page.exists() or page.read_text() != write_page(sections, marks):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what building (or testing) Husk needs from the distribution, and the Python test tools into BUILD/venv.
+# Installs the distribution's packages that building or testing Husk needs, and the Python test tools into BUILD/venv.
 #   tools/install-deps.sh build|test|dist      BUILD: the build directory, default build
-# Looks first: with everything there it takes no time and asks for nothing.
+# If everything is installed already, it takes no time and asks for no password.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/shell.sh
@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${BUILD:-build}
 build_packages=(build-essential meson ninja-build pkg-config python3
 	libuv1-dev libjansson-dev libsodium-dev libssl-dev libsqlite3-dev libpq-dev libarchive-dev libvterm-dev libcurl4-openssl-dev
-	libedit-dev libsixel-dev)
+	libedit-dev libsixel-dev node-llhttp libwslay-dev)
 dist_packages=(patchelf dpkg-dev libzmq3-dev)
 test_packages=("${dist_packages[@]}" libcmocka-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck
 	python3-venv postgresql runsc)
@@ -36,7 +36,7 @@ ensure_packages() {
 	[ ${#wanted[@]} -gt 0 ] || return 0
 	say "installing what ${what}ing needs: ${wanted[*]}"
 	apt_install "packages" "${wanted[@]}"
-	# A tree that was configured without them is configured again.
+	# A build folder that was configured without these packages is configured again.
 	[ ! -f "$build/build.ninja" ] || meson setup --reconfigure "$build" >/dev/null
 }
 

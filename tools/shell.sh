@@ -54,7 +54,7 @@ show_progress() {
 			line="    $1: $((SECONDS - began)) s  $(plain "$last")"
 			printf '%s\n' "${line:0:110}"
 		fi
-		[ "$status" = 0 ] || [ "$status" -gt 128 ] || return 0 # above 128: a second without a line
+		[ "$status" = 0 ] || [ "$status" -gt 128 ] || return 0 # above 128: no line came within a second
 	done
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command with access to the engine: tools/with-docker.sh COMMAND…
-# A user who was just added to the docker
-# group is in it only after the next login; `sg` runs this one command with it.
+# A user who was just added to the docker group is in it only after the next login. `sg` runs this one command in the
+# group.
 set -euo pipefail
 
 socket=/var/run/docker.sock

@@ -22,7 +22,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Terminals that would print an unknown query, or that answer for more than they show well. */
+/* Terminals that would print an unknown query, or that claim to support more than they show well. */
 static enum pictures by_program(const char *program)
 {
 	static const struct {
@@ -58,8 +58,8 @@ enum pictures abilities_by_environment(char *(*get)(const char *name))
 	const char *term = get("TERM"), *program = get("TERM_PROGRAM"), *over_ssh = get("LC_TERMINAL");
 	if (!term || !*term)
 		return PICTURES_SAVED;
-	/* A multiplexer passes on its own environment, which does not describe the terminal behind it. It answers
-	 * queries itself. */
+	/* In a multiplexer, the environment does not describe the terminal behind it. The multiplexer answers queries
+	 * itself. */
 	if (get("TMUX") || begins(term, "screen") || begins(term, "tmux"))
 		return PICTURES_UNKNOWN;
 	enum pictures p = by_type(term);
@@ -70,7 +70,7 @@ enum pictures abilities_by_environment(char *(*get)(const char *name))
 	return p;
 }
 
-/* "\033[?62;4;22c": 4 is sixel. */
+/* Whether a number is in an answer such as "\033[?62;4;22c", where 4 means sixel. */
 static bool has_attribute(const char *list, size_t n, unsigned wanted)
 {
 	unsigned number = 0;

@@ -12,14 +12,14 @@ enum pictures {
 	PICTURES_SIXEL,
 };
 
-/* "kitty", "iterm", "sixel", "file" or "auto" (PICTURES_UNKNOWN). -1 for another word. */
+/* Parses "kitty", "iterm", "sixel", "file" or "auto" (PICTURES_UNKNOWN). -1 for any other word. */
 int pictures_named(const char *name, enum pictures *ret);
 
 /* get is getenv(), except in tests. */
 enum pictures abilities_by_environment(char *(*get)(const char *name));
 
-/* Queries kitty's protocol, then something that every terminal answers. No more answers follow that one. */
-#define ABILITIES_QUESTION "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\\033[c"
+/* Two queries: one for kitty's protocol, then one that every terminal answers. The second answer is the last. */
+#define ABILITIES_QUERY "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\\033[c"
 
 struct abilities {
 	bool kitty, sixel;

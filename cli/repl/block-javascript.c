@@ -2,8 +2,8 @@
 
 static const char *const headers[] = { "if", "for", "while", "with", "switch", "catch", "function", NULL };
 
-/* The index after the string, or n. A string that does not end on its line is wrong, unless a backslash continues
- * it. */
+/* The index after the string, or n if a backslash continues the string on the next line. A string that is not closed
+ * ends with its line. */
 static size_t skip_string(struct block *b, const char *line, size_t at, size_t n)
 {
 	for (; at < n && line[at] != b->quote; at++) {
@@ -15,7 +15,7 @@ static size_t skip_string(struct block *b, const char *line, size_t at, size_t n
 	return at + 1;
 }
 
-/* Up to the end of the template or to ${, which nests code. */
+/* Skips to the end of the template, or to ${, which begins nested code. */
 static size_t skip_template(struct block *b, const char *line, size_t at, size_t n)
 {
 	for (; at < n; at++) {
@@ -44,7 +44,7 @@ static size_t skip_comment(struct block *b, const char *line, size_t at, size_t 
 	return n;
 }
 
-/* A "/" after a value divides. */
+/* After a value, "/" divides and does not begin a regular expression. */
 static bool may_begin_pattern(const struct block *b)
 {
 	static const char *const words[] = { "return", "typeof", "case", "in",	 "of", "delete",
@@ -54,7 +54,7 @@ static bool may_begin_pattern(const struct block *b)
 	return !b->last || !strchr(")]}'\"`$", b->last);
 }
 
-/* The index after the regular expression at `at`, or 0 if it is not one. */
+/* The index after the regular expression at `at`, or 0 if there is none. */
 static size_t skip_pattern(const char *line, size_t at, size_t n)
 {
 	bool in_class = false;

@@ -17,7 +17,7 @@ bool block_is_word(char c);
 bool block_word_in(const char *word, const char *const *words);
 /* True if the first word of the line is this one. */
 bool block_begins(const char *line, size_t n, const char *word);
-/* One of ( [ { } ] ), which may end the header of a statement. */
+/* Takes one of ( [ { } ] ). The header of a statement may end with it. */
 void block_bracket(struct block *b, char c, const char *const *headers);
 
 void block_feed_python(struct block *b, const char *line, size_t n);

@@ -38,7 +38,7 @@ static void begin_statement(struct block *b, const char *line, size_t n)
 		at++;
 	if (b->lines == 1)
 		b->verbatim = b->compound = at + 1 < n && line[at] == '%' && line[at + 1] == '%';
-	b->deeper = at < n && line[at] == '@'; /* what it decorates */
+	b->deeper = at < n && line[at] == '@'; /* the decorated function or class follows */
 	b->compound |= b->deeper;
 	for (size_t i = 0; i < ARRAY_LEN(with_body) && b->lines == 1; i++)
 		b->compound |= block_begins(line, n, with_body[i]);
@@ -47,7 +47,7 @@ static void begin_statement(struct block *b, const char *line, size_t n)
 		b->leaves |= block_begins(line, n, leaving[i]);
 }
 
-/* IPython's own lines are not Python. */
+/* True for commands of IPython, which are not Python code. */
 static bool is_magic(const struct block *b, const char *line, size_t n)
 {
 	size_t at = 0;

@@ -25,7 +25,7 @@ static size_t skip_raw(struct block *b, const char *line, size_t at, size_t n)
 	return (size_t)(end - line) + length;
 }
 
-/* r"--(…)--": the index of its text, or 0 if this is not a raw string. */
+/* Begins a raw string such as r"--(…)--". Returns the index of its text, or 0 if this is not a raw string. */
 static size_t begin_raw(struct block *b, const char *line, size_t at, size_t n)
 {
 	static const char open[] = "([{", close[] = ")]}";

@@ -139,7 +139,7 @@ void block_feed(struct block *b, const char *line, size_t n)
 		b->indent = spaces;
 }
 
-/* Inside a string, a comment or brackets, which only their own end closes. */
+/* True inside a string, a comment or brackets, which only their own end closes. */
 static bool is_nested(const struct block *b)
 {
 	return b->quote || b->raw[0] || b->comment || b->depth;

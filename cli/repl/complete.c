@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "cli/repl/matches.h"
 
-/* A person who waits longer has continued typing. */
+/* A later answer is useless: the user has continued typing. */
 #define ANSWER_MS 3000
 #define TEXT_MAX (64u << 10)
 #define ROWS_MAX 20
@@ -21,10 +21,10 @@ struct complete {
 	char *line; /* at the time of the query */
 	size_t cursor;
 	size_t before;	 /* characters of the cell in lines above */
-	struct buf text; /* of a command */
+	struct buf text; /* output of a command */
 };
 
-/* --- what comes of it ---------------------------------------------------------------------------------------------- */
+/* --- using the matches --------------------------------------------------------------------------------------------- */
 
 static size_t terminal_width(void)
 {
@@ -32,7 +32,7 @@ static size_t terminal_width(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
-/* begin is the position in the line that matches replace. */
+/* The matches replace the line from `begin` to the cursor. */
 static void apply(struct complete *c, size_t begin, const struct strv *matches)
 {
 	size_t cursor = 0;
@@ -90,7 +90,7 @@ static void on_listed(void *ctx, const struct run_result *result, const struct f
 	complete_drop(c);
 }
 
-static void ask_for_files(struct complete *c)
+static void query_files(struct complete *c)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	size_t begin = matches_file_begin(c->line, c->cursor);
@@ -110,7 +110,7 @@ static void ask_for_files(struct complete *c)
 
 /* --- names --------------------------------------------------------------------------------------------------------- */
 
-/* In a string. */
+/* True if the cursor is in a string. */
 static bool may_be_file(const struct complete *c)
 {
 	size_t begin = matches_file_begin(c->line, c->cursor);
@@ -123,7 +123,7 @@ static void on_matches(void *ctx, const struct query_answer *answer, const struc
 	AUTO(strv_release) struct strv matches = { 0 };
 	c->call = NULL;
 	if ((!answer || !answer->n_matches) && may_be_file(c)) {
-		ask_for_files(c);
+		query_files(c);
 		return;
 	}
 	size_t typed = utf8_count(c->line, c->cursor);
@@ -135,7 +135,7 @@ static void on_matches(void *ctx, const struct query_answer *answer, const struc
 	complete_drop(c);
 }
 
-static void ask_for_names(struct complete *c, const char *before)
+static void query_names(struct complete *c, const char *before)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *code = xasprintf("%s%s", before, c->line);
@@ -164,9 +164,9 @@ void complete_query(struct complete *c, struct attach *attach, const char *sessi
 	c->cursor = cursor;
 	timer_start(c->deadline, ANSWER_MS, 0);
 	if (strncmp(line, "$ ", 2) == 0)
-		ask_for_files(c);
+		query_files(c);
 	else
-		ask_for_names(c, before);
+		query_names(c, before);
 }
 
 struct complete *complete_new(struct loop *loop, struct prompt *prompt)

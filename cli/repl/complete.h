@@ -1,4 +1,4 @@
-/* The Tab key: queries the session for completions, and types the only one or lists several. */
+/* The Tab key: queries the session for completions, and inserts a single completion or lists several. */
 #ifndef HUSK_CLI_REPL_COMPLETE_H
 #define HUSK_CLI_REPL_COMPLETE_H
 
@@ -14,7 +14,7 @@ struct complete *complete_free(struct complete *c);
 /* before has the earlier lines of the cell, each with its line end. An earlier query is dropped. */
 void complete_query(struct complete *c, struct attach *attach, const char *session, const char *before,
 		    const char *line, size_t cursor);
-/* The answer is no longer needed, or the connection was lost. */
+/* Drops the query, because its answer is no longer needed or the connection was lost. */
 void complete_drop(struct complete *c);
 
 #endif

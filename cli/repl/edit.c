@@ -72,7 +72,7 @@ struct edit {
 	edit_get get;
 	void *ctx;
 	wchar_t *prompt;
-	wchar_t *insertion; /* of a change */
+	wchar_t *insertion; /* what a change inserts */
 	size_t deletion;
 	bool changing, change_is_due;
 	bool ended; /* the input has ended */
@@ -106,7 +106,7 @@ static wchar_t *get_prompt(EditLine *line)
 	return edit_of(line)->prompt;
 }
 
-/* Moves the cursor to where the next line of output may follow. */
+/* Moves the cursor to the end of the text, so that output can follow below it. */
 static unsigned char on_enter(EditLine *line, int c UNUSED)
 {
 	const LineInfoW *info = lib.el_wline(line);
@@ -125,7 +125,7 @@ static unsigned char on_end(EditLine *line, int c UNUSED)
 {
 	const LineInfoW *info = lib.el_wline(line);
 	const wchar_t *at = info->buffer;
-	while (at < info->lastchar && *at == L' ') /* it may be indented */
+	while (at < info->lastchar && *at == L' ') /* the line may be indented */
 		at++;
 	if (at == info->lastchar) {
 		edit_of(line)->event = EDIT_END;
@@ -138,7 +138,7 @@ static unsigned char on_end(EditLine *line, int c UNUSED)
 	return CC_REFRESH;
 }
 
-/* Indents if nothing else is before it on the line. */
+/* Indents if only blanks are before the cursor on its line. */
 static unsigned char on_tab(EditLine *line, int c UNUSED)
 {
 	const LineInfoW *info = lib.el_wline(line);
@@ -284,7 +284,7 @@ char *edit_text(struct edit *e, size_t *ret_cursor)
 	return buf_steal_str(&text);
 }
 
-/* Uses a key, so that libedit draws only what has changed. */
+/* Makes the change through a key, so that libedit draws only what has changed. */
 static void change(struct edit *e)
 {
 	int n = 0;

@@ -10,7 +10,7 @@ struct edit;
 /* The next character typed; -1 at the end of the input. */
 typedef int32_t (*edit_get)(void *ctx);
 
-/* On standard input and output, which must be a terminal. NULL if libedit is missing. */
+/* An editor on standard input and output, which must be a terminal. NULL if libedit is missing. */
 struct edit *edit_new(edit_get get, void *ctx);
 /* Accepts NULL, returns NULL. */
 struct edit *edit_free(struct edit *e);
@@ -24,20 +24,20 @@ enum edit_event {
 	EDIT_GOES_ON,
 	EDIT_ENTER,
 	EDIT_END, /* Ctrl-D on an empty line, or the end of the input */
-	EDIT_TAB, /* after something */
+	EDIT_TAB, /* Tab, with text before the cursor */
 };
 /* Takes one key. */
 enum edit_event edit_key(struct edit *e);
 /* The line so far, owned by the caller, and how many bytes of it are before the cursor; both UTF-8. */
 char *edit_text(struct edit *e, size_t *ret_cursor);
-/* At the cursor; may have several lines. */
+/* Inserts text, which may have several lines, at the cursor. */
 void edit_insert(struct edit *e, const char *text);
 /* Removes this many characters before the cursor. */
 void edit_delete(struct edit *e, size_t characters);
 /* Shows the line again after other output, on a new line. */
 void edit_redraw(struct edit *e);
 
-/* For the arrow keys. */
+/* Adds text to the history, for the arrow keys. */
 void edit_remember(struct edit *e, const char *text);
 
 #endif

@@ -49,7 +49,7 @@ static void unescape(struct buf *out, const char *line, size_t n)
 	}
 }
 
-/* Where the last entries begin that are within both limits. */
+/* The position of the oldest entry to keep: the entries from there on are within both limits. */
 static size_t begin_of_kept(const char *text, size_t n)
 {
 	size_t entries = 0, begin = n;

@@ -10,9 +10,9 @@
 
 /* state_dir/repl/NAME.history, owned by the caller. Creates the folder. NULL and errno on failure. */
 char *history_path(const char *state_dir, const char *name);
-/* Oldest first, at most HISTORY_ENTRIES_MAX; several lines are one entry. */
+/* Calls fn for the latest HISTORY_ENTRIES_MAX entries, oldest first. An entry may have several lines. */
 void history_read(const char *path, void (*fn)(void *ctx, const char *entry), void *ctx);
-/* An entry that is too long is not kept. 0 or -errno. */
+/* Adds an entry, unless it is too long. Returns 0 or -errno. */
 int history_add(const char *path, const char *entry);
 
 #endif

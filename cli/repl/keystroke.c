@@ -2,7 +2,7 @@
 
 #define SEQUENCE_MAX 64
 #define REPLY_MAX 1024
-/* Ctrl-X, in Emacs. */
+/* Ctrl-X, which begins a sequence of keys, as in Emacs. */
 #define PREFIX 0x18
 
 static size_t character_length(const char *s, size_t n)
@@ -11,7 +11,7 @@ static size_t character_length(const char *s, size_t n)
 	size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
 	for (size_t i = 1; i < MIN(length, n); i++)
 		if ((s[i] & 0xc0) != 0x80)
-			return 1; /* not a sequence */
+			return 1; /* not valid UTF-8 */
 	return n < length ? 0 : length;
 }
 
@@ -26,7 +26,7 @@ static size_t control_length(const char *s, size_t n)
 	return 0;
 }
 
-/* Up to "\033\\". */
+/* Length of a reply that ends with "\033\\". */
 static size_t reply_length(const char *s, size_t n)
 {
 	const char *end = memmem(s + 2, n - 2, "\033\\", 2);
@@ -49,7 +49,7 @@ size_t keystroke_length(const char *s, size_t n)
 		return control_length(s, n);
 	case 'O':
 		return n < 3 ? 0 : 3;
-	case '_': /* a person may type that too */
+	case '_': /* a reply, or Alt-_ */
 		if (n > 2 && s[2] == 'G')
 			return reply_length(s, n);
 		return n > 2 ? 2 : 0;

@@ -54,7 +54,7 @@ size_t matches_file_begin(const char *line, size_t cursor)
 	return at;
 }
 
-/* compgen expands ~/ in quotes too, and returns it unchanged. */
+/* compgen finds the files below ~/ even in quotes, and prints names that still begin with ~/. */
 char *matches_file_command(const char *begin, size_t n)
 {
 	AUTO(buf_release) struct buf out = { 0 };

@@ -18,7 +18,7 @@ struct output {
 	struct output_spec spec;
 	struct list items;
 	struct sixel *sixel;
-	bool asking;
+	bool querying;
 	void (*on_idle)(void *ctx);
 	void *idle_ctx;
 };
@@ -67,15 +67,15 @@ static void on_sixel(void *ctx, const char *sequences, size_t n)
 	flush(o);
 }
 
-/* True if it was written. Otherwise a later event calls flush() again. */
+/* True if the picture was shown or saved. Otherwise a later event calls flush() again. */
 static bool write_picture(struct output *o, const struct picture *p)
 {
 	AUTO(buf_release) struct buf sequences = { 0 };
 	enum pictures how = o->spec.pictures;
 	if (how == PICTURES_UNKNOWN) {
-		if (!o->asking)
-			o->spec.ask(o->spec.ctx);
-		o->asking = true;
+		if (!o->querying)
+			o->spec.query_terminal(o->spec.ctx);
+		o->querying = true;
 		return false;
 	}
 	if (how == PICTURES_SIXEL) {
@@ -105,7 +105,7 @@ static void flush(struct output *o)
 void output_know(struct output *o, enum pictures pictures)
 {
 	o->spec.pictures = pictures;
-	o->asking = false;
+	o->querying = false;
 	flush(o);
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/base64.h"
 
-/* Bytes of base64 in one sequence of kitty's. */
+/* Bytes of base64 in one sequence of kitty's protocol. */
 #define CHUNK 4096
 
 static void kitty(struct buf *out, const char *text, size_t n)

@@ -23,15 +23,15 @@ struct prompt {
 	const struct prompt_ops *ops;
 	void *ctx;
 	struct edit *edit;     /* NULL = lines are read without an editor */
-	struct ready *ready;   /* of a terminal, */
-	struct stream *stream; /* or of anything else */
+	struct ready *ready;   /* if the input is a terminal */
+	struct stream *stream; /* if the input is not a terminal */
 	struct timer *soon, *patience;
-	void (*question)(void *ctx); /* the terminal is being queried; called when it has answered */
-	struct buf bytes;	     /* read, and not yet taken */
+	void (*on_terminal)(void *ctx); /* set while the terminal is queried; called at the end of the query */
+	struct buf bytes;		/* read, and not yet taken */
 	bool terminal;
-	bool asking, editing, secret;
+	bool active, editing, secret;
 	bool ended;
-	struct termios shown; /* before a secret or a prompt of the cell */
+	struct termios shown; /* the terminal's modes before a secret or a query */
 };
 
 static void say(const char *text)
@@ -40,7 +40,7 @@ static void say(const char *text)
 	fflush(stdout);
 }
 
-/* --- what is read -------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------- */
 
 static void read_more(struct prompt *p)
 {
@@ -52,7 +52,7 @@ static void read_more(struct prompt *p)
 		p->ended = true;
 }
 
-/* libedit asks for one key, which is there. A command of libedit that asks for another one would block the loop,
+/* libedit is called only when a key has arrived. A command of libedit that asks for another key would block the loop,
  * so it gets a key without meaning. */
 static int32_t get_character(void *ctx)
 {
@@ -76,9 +76,9 @@ static void watch(struct prompt *p, bool on)
 		stream_pause(p->stream, !on);
 }
 
-static void stop_asking(struct prompt *p)
+static void stop(struct prompt *p)
 {
-	p->asking = false;
+	p->active = false;
 	watch(p, false);
 	timer_stop(p->soon);
 	if (p->editing) {
@@ -94,14 +94,14 @@ static void stop_asking(struct prompt *p)
 
 static void tell_line(struct prompt *p, const char *line, size_t n)
 {
-	stop_asking(p);
+	stop(p);
 	p->ops->on_line(p->ctx, line, n);
 }
 
 static void tell_end(struct prompt *p)
 {
 	bool new_line = p->terminal && !p->editing && !p->secret;
-	stop_asking(p);
+	stop(p);
 	if (new_line)
 		say("\n");
 	p->ops->on_end(p->ctx);
@@ -109,7 +109,7 @@ static void tell_end(struct prompt *p)
 
 /* --- editing ------------------------------------------------------------------------------------------------------- */
 
-/* True if it was a paste. An incomplete paste is not taken. */
+/* True if the input begins with a paste. *ret_whole is false if the paste is incomplete; it is then not taken yet. */
 static bool take_paste(struct prompt *p, bool *ret_whole)
 {
 	static const char begin[] = PASTE_BEGIN, end[] = PASTE_END;
@@ -192,7 +192,7 @@ static void take_keys(struct prompt *p)
 		tell_end(p);
 }
 
-/* --- lines as they come -------------------------------------------------------------------------------------------- */
+/* --- lines without an editor --------------------------------------------------------------------------------------- */
 
 static void take_line(struct prompt *p)
 {
@@ -230,11 +230,11 @@ static void take_replies(struct prompt *p)
 
 static void take(struct prompt *p)
 {
-	if (p->question)
+	if (p->on_terminal)
 		take_replies(p);
 	else if (p->editing)
 		take_keys(p);
-	else if (p->asking)
+	else if (p->active)
 		take_line(p);
 }
 
@@ -254,7 +254,7 @@ static void on_data(void *ctx, const void *data, size_t n)
 {
 	struct prompt *p = ctx;
 	if (buf_add(&p->bytes, data, n) < 0)
-		p->ended = true; /* a line of megabytes */
+		p->ended = true; /* the line is longer than BYTES_MAX */
 	take(p);
 }
 
@@ -265,7 +265,7 @@ static void on_eof(void *ctx, int error UNUSED)
 	take(p);
 }
 
-/* --- asking -------------------------------------------------------------------------------------------------------- */
+/* --- prompts ------------------------------------------------------------------------------------------------------- */
 
 static void hide(struct prompt *p)
 {
@@ -289,9 +289,9 @@ static void show_plain(const char *text)
 	fflush(stdout);
 }
 
-void prompt_ask(struct prompt *p, enum prompt_kind kind, const char *text, const char *begun)
+void prompt_start(struct prompt *p, enum prompt_kind kind, const char *text, const char *begun)
 {
-	p->asking = true;
+	p->active = true;
 	if (p->terminal && p->edit && kind != PROMPT_SECRET) {
 		p->editing = true;
 		edit_begin(p->edit, text);
@@ -299,7 +299,7 @@ void prompt_ask(struct prompt *p, enum prompt_kind kind, const char *text, const
 		if (*begun)
 			edit_insert(p->edit, begun);
 	} else if (p->terminal) {
-		/* First, because a person who sees the prompt may type immediately. */
+		/* Hide the input before the prompt appears, because the user may then type immediately. */
 		if (kind == PROMPT_SECRET)
 			hide(p);
 		show_plain(text);
@@ -309,18 +309,18 @@ void prompt_ask(struct prompt *p, enum prompt_kind kind, const char *text, const
 		timer_start(p->soon, 0, 0);
 }
 
-bool prompt_is_asking(const struct prompt *p)
+bool prompt_is_active(const struct prompt *p)
 {
-	return p->asking;
+	return p->active;
 }
 
 void prompt_give_up(struct prompt *p)
 {
-	if (!p->asking)
+	if (!p->active)
 		return;
 	bool new_line = p->terminal && !p->editing && !p->secret;
 	buf_reset(&p->bytes);
-	stop_asking(p);
+	stop(p);
 	if (new_line)
 		say("\n");
 }
@@ -362,40 +362,40 @@ void prompt_remember(struct prompt *p, const char *text)
 		edit_remember(p->edit, text);
 }
 
-/* --- questions to the terminal ------------------------------------------------------------------------------------- */
+/* --- queries to the terminal --------------------------------------------------------------------------------------- */
 
-static void end_question(struct prompt *p)
+static void end_query(struct prompt *p)
 {
-	if (!p->question)
+	if (!p->on_terminal)
 		return;
 	timer_stop(p->patience);
-	watch(p, p->asking);
+	watch(p, p->active);
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &p->shown);
-	take_ptr(p->question)(p->ctx);
+	take_ptr(p->on_terminal)(p->ctx);
 }
 
 static void on_impatient(void *ctx)
 {
-	end_question(ctx);
+	end_query(ctx);
 }
 
-void prompt_question(struct prompt *p, const char *question, uint64_t ms, void (*on_done)(void *ctx))
+void prompt_query_terminal(struct prompt *p, const char *query, uint64_t ms, void (*on_done)(void *ctx))
 {
 	struct termios raw;
-	p->question = on_done;
+	p->on_terminal = on_done;
 	timer_start(p->patience, ms, 0);
 	if (!p->terminal || tcgetattr(STDIN_FILENO, &p->shown) < 0)
 		return;
 	raw = p->shown;
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-	say(question);
+	say(query);
 	watch(p, true);
 }
 
 void prompt_answered(struct prompt *p)
 {
-	if (p->question)
+	if (p->on_terminal)
 		timer_start(p->patience, 0, 0);
 }
 
@@ -404,7 +404,7 @@ void prompt_answered(struct prompt *p)
 static void open_terminal(struct prompt *p, struct loop *loop)
 {
 	const char *type = getenv("TERM");
-	/* Watching a descriptor makes it non-blocking, and a terminal shares that with standard output. */
+	/* Watching a descriptor makes it non-blocking, which would also affect standard output on the same terminal. */
 	int flags = fcntl(STDIN_FILENO, F_GETFL);
 	p->ready = ready_new(loop, STDIN_FILENO, on_ready, p);
 	fcntl(STDIN_FILENO, F_SETFL, flags);
@@ -433,10 +433,10 @@ struct prompt *prompt_free(struct prompt *p)
 {
 	if (!p)
 		return NULL;
-	if (p->question)
+	if (p->on_terminal)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &p->shown);
-	if (p->asking)
-		stop_asking(p);
+	if (p->active)
+		stop(p);
 	ready_free(p->ready);
 	stream_free(p->stream);
 	timer_free(p->soon);

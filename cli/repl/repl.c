@@ -1,5 +1,5 @@
-/* Lines become cells, and cells run one after the other. Prompts of a cell are answered here. Every end leads to
- * leave(), which waits until a fresh session is removed. */
+/* Joins lines into cells and runs the cells one after the other. The user answers a cell's prompts in place. Every exit
+ * goes through leave(), which waits until a new session is removed. */
 #include "cli/repl/repl.h"
 
 #include <signal.h>
@@ -21,7 +21,7 @@
 #include "cli/report.h"
 
 #define CELL_MAX (8u << 20)
-/* Shorter waits than the whole run are not needed. */
+/* A call waits for the end of the run; after this time, another call continues to wait. */
 #define WAIT_SECONDS (24u * 60 * 60)
 /* Time for a session to be removed. */
 #define END_MS 10000
@@ -40,21 +40,21 @@ struct repl {
 	struct show *show;
 	struct abilities abilities;
 	struct timer *deadline;
-	char *history; /* a path; NULL = none is kept */
+	char *history; /* path of its file; NULL = no history is kept */
 
 	struct opening *opening;
 	struct opened *opened;
 	char *session;
 	bool own; /* the session is fresh, so it ends with the prompt */
 	const struct runtime *runtime;
-	bool lost; /* its server has ended */
+	bool lost; /* the session's server has ended */
 
 	struct block block;
 	struct buf cell;
-	struct strv waiting; /* in a pipe: the line behind the cell */
+	struct strv waiting; /* in a pipe: the line after the cell */
 	struct attach_call *call;
-	uint64_t asks; /* the run that waits for an answer; 0 = none */
-	char *question;
+	uint64_t prompt_run; /* the run that waits for an answer; 0 = none */
+	char *prompt_shown;
 	bool secret;
 	bool blind; /* in a pipe: the ends of cells are unknown */
 	bool ended; /* no more lines */
@@ -174,26 +174,26 @@ static void answer(struct repl *r, const char *text, size_t n)
 			buf_add(&typed, text + i, 1);
 	}
 	struct run_request request = {
-		.kind = RUN_CODE, .run = r->asks, .input = buf_str(&typed), .input_len = typed.len
+		.kind = RUN_CODE, .run = r->prompt_run, .input = buf_str(&typed), .input_len = typed.len
 	};
-	r->asks = 0;
+	r->prompt_run = 0;
 	start(r, &request);
 	explicit_bzero(typed.data, typed.len);
 }
 
 static void press(struct repl *r, const char *key)
 {
-	struct run_request request = { .kind = RUN_CODE, .run = r->asks, .input = key, .input_len = strlen(key) };
-	r->asks = 0;
+	struct run_request request = { .kind = RUN_CODE, .run = r->prompt_run, .input = key, .input_len = strlen(key) };
+	r->prompt_run = 0;
 	start(r, &request);
 }
 
-static void ask(void *ctx)
+static void prompt_user(void *ctx)
 {
 	struct repl *r = ctx;
 	if (r->leaving || !r->opened)
 		return;
-	if (r->waiting.n) { /* the line after the cell is its answer */
+	if (r->waiting.n) { /* the line after the cell is the answer */
 		AUTO(freep) char *line = xstrdup(r->waiting.v[0]);
 		strv_release(&r->waiting);
 		answer(r, line, strlen(line));
@@ -201,23 +201,23 @@ static void ask(void *ctx)
 		press(r, "<Ctrl-D>");
 	} else {
 		if (!prompt_is_terminal(r->prompt))
-			show_output(r->show, 1, r->question, strlen(r->question));
-		prompt_ask(r->prompt, r->secret ? PROMPT_SECRET : PROMPT_ANSWER, r->question, "");
+			show_output(r->show, 1, r->prompt_shown, strlen(r->prompt_shown));
+		prompt_start(r->prompt, r->secret ? PROMPT_SECRET : PROMPT_ANSWER, r->prompt_shown, "");
 	}
 }
 
-/* The text comes from the session, and libedit would pass on anything between two \1. */
-static void take_question(struct repl *r, const struct run_result *result)
+/* The text comes from the session, so it is cleaned: libedit would pass anything between two \1 to the terminal. */
+static void take_prompt(struct repl *r, const struct run_result *result)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
 	utf8_clean(&clean, result->prompt, result->prompt ? strlen(result->prompt) : 0);
-	r->asks = result->run;
+	r->prompt_run = result->run;
 	r->secret = result->password;
-	free(r->question);
-	r->question = buf_steal_str(&clean);
+	free(r->prompt_shown);
+	r->prompt_shown = buf_steal_str(&clean);
 }
 
-/* A session that is gone has no next cell. */
+/* True if the session has ended and cannot run another cell. */
 static bool is_over(const struct run_result *result)
 {
 	return result->kernel_gone || result->ending == ENDING_CONTAINER_DIED || result->ending == ENDING_SESSION_LOST;
@@ -239,7 +239,6 @@ static void on_failed(struct repl *r, const struct fail *f)
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f)
 {
 	struct repl *r = ctx;
-	int code;
 	r->call = NULL;
 	if (!result) {
 		on_failed(r, f);
@@ -252,12 +251,12 @@ static void on_ran(void *ctx, const struct run_result *result, const struct fail
 		return;
 	}
 	if (result->ending == ENDING_WAITING) {
-		take_question(r, result);
-		output_when_idle(r->output, ask, r);
+		take_prompt(r, result);
+		output_when_idle(r->output, prompt_user, r);
 		return;
 	}
 	r->code = outcome_code(result);
-	if (is_over(result) || outcome_is_exit(result, &code))
+	if (is_over(result) || outcome_is_exit(result))
 		leave(r, r->code);
 	else
 		next(r);
@@ -280,13 +279,13 @@ static const char *prompt_text(const struct repl *r, bool first)
 	return first ? ">" : ".";
 }
 
-static void ask_for_line(struct repl *r)
+static void read_line(struct repl *r)
 {
 	bool first = r->block.lines == 0;
 	AUTO(freep) char *text = show_prompt(r->show, prompt_text(r, first));
 	AUTO(freep) char *begun = xasprintf("%*s", (int)block_indent(&r->block), "");
 	show_line_start(r->show);
-	prompt_ask(r->prompt, PROMPT_CODE, text, prompt_is_terminal(r->prompt) && !first ? begun : "");
+	prompt_start(r->prompt, PROMPT_CODE, text, prompt_is_terminal(r->prompt) && !first ? begun : "");
 }
 
 static void add_line(struct repl *r, const char *line, size_t n)
@@ -309,7 +308,7 @@ static void remember(struct repl *r)
 	AUTO(freep) char *entry = xstrdup(cell);
 	for (size_t n = strlen(entry); n && (entry[n - 1] == '\n' || entry[n - 1] == ' '); n--)
 		entry[n - 1] = '\0';
-	if (!*entry || entry[0] == ' ') /* as shells have it: a blank keeps it out */
+	if (!*entry || entry[0] == ' ') /* as in shells, a blank at the beginning keeps a cell out of the history */
 		return;
 	prompt_remember(r->prompt, entry);
 	if (r->history)
@@ -339,12 +338,12 @@ static void take_typed(struct repl *r, const char *line, size_t n)
 	bool whole = !r->block.lines && memchr(line, '\n', n); /* pasted, or from the history */
 	add_line(r, line, n);
 	if (block_is_open(&r->block, whole) && !is_command(buf_str(&r->cell), r->cell.len))
-		ask_for_line(r);
+		read_line(r);
 	else
 		finish_cell(r);
 }
 
-/* In a pipe, the lines of a body may be followed by others. */
+/* In a pipe, nothing marks the end of a body: only the line after it shows that the cell has ended. */
 static void take_piped(struct repl *r, const char *line, size_t n)
 {
 	if (r->block.lines && !block_takes(&r->block, line, n)) {
@@ -354,13 +353,14 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 	}
 	add_line(r, line, n);
 	if (block_may_take(&r->block) && !is_command(buf_str(&r->cell), r->cell.len))
-		ask_for_line(r);
+		read_line(r);
 	else
 		finish_cell(r);
 }
 
-/* A language with unknown syntax: its interpreter is queried. If it cannot tell either, each line is a cell, and a
- * whole pipe is one. A blank line ends a cell that the interpreter considers incomplete. */
+/* If the syntax of the language is unknown, the interpreter is queried. If the interpreter does not know either, each
+ * typed line is a cell, and the input of a pipe is one cell. A blank line ends a cell that the interpreter considers
+ * incomplete. */
 static void on_told(void *ctx, const struct query_answer *answer, const struct fail *f)
 {
 	struct repl *r = ctx;
@@ -369,7 +369,7 @@ static void on_told(void *ctx, const struct query_answer *answer, const struct f
 		return;
 	r->blind = !prompt_is_terminal(r->prompt) && (!answer || answer->completeness == CODE_UNKNOWN);
 	if (r->blind || (answer && answer->completeness == CODE_INCOMPLETE))
-		ask_for_line(r);
+		read_line(r);
 	else
 		finish_cell(r);
 }
@@ -379,7 +379,7 @@ static void take_unknown(struct repl *r, const char *line, size_t n)
 	AUTO(fail_release) struct fail f = { 0 };
 	add_line(r, line, n);
 	if (r->blind) {
-		ask_for_line(r);
+		read_line(r);
 		return;
 	}
 	const char *cell = buf_str(&r->cell);
@@ -412,7 +412,7 @@ static void take_line(struct repl *r, const char *line, size_t n)
 static void on_line(void *ctx, const char *line, size_t n)
 {
 	struct repl *r = ctx;
-	if (r->asks)
+	if (r->prompt_run)
 		answer(r, line, n);
 	else
 		take_line(r, line, n);
@@ -422,7 +422,7 @@ static void on_tab(void *ctx, const char *line, size_t n UNUSED, size_t cursor)
 {
 	struct repl *r = ctx;
 	AUTO(freep) char *before = r->cell.len ? xasprintf("%s\n", buf_str(&r->cell)) : xstrdup("");
-	if (r->opened && !r->asks)
+	if (r->opened && !r->prompt_run)
 		complete_query(r->complete, opened_attach(r->opened), r->session, before, line, cursor);
 }
 
@@ -431,7 +431,7 @@ static void on_end(void *ctx)
 	struct repl *r = ctx;
 	bool terminal = prompt_is_terminal(r->prompt);
 	r->ended = !terminal;
-	if (r->asks)
+	if (r->prompt_run)
 		press(r, "<Ctrl-D>");
 	else if (!terminal && r->block.lines)
 		finish_cell(r);
@@ -439,7 +439,7 @@ static void on_end(void *ctx)
 		leave(r, terminal ? EXIT_DONE : r->code);
 }
 
-/* Without a session yet: on_open() calls this again. */
+/* Does nothing while there is no session: on_open() calls this again. */
 static void go_on(void *ctx)
 {
 	struct repl *r = ctx;
@@ -452,7 +452,7 @@ static void go_on(void *ctx)
 	} else if (r->ended) {
 		leave(r, r->code);
 	} else {
-		ask_for_line(r);
+		read_line(r);
 	}
 }
 
@@ -465,7 +465,7 @@ static void next(struct repl *r)
 
 static void on_interrupt(struct repl *r)
 {
-	if (!prompt_is_asking(r->prompt)) {
+	if (!prompt_is_active(r->prompt)) {
 		show_interrupt(r->show);
 		if (r->call)
 			attach_interrupt(r->call);
@@ -474,12 +474,12 @@ static void on_interrupt(struct repl *r)
 		return;
 	}
 	prompt_clear(r->prompt);
-	if (r->asks) {
+	if (r->prompt_run) {
 		press(r, "<Ctrl-C>");
 		return;
 	}
 	forget_cell(r);
-	ask_for_line(r);
+	read_line(r);
 }
 
 /* A second signal does not wait for the session to be removed. */
@@ -517,11 +517,11 @@ static void on_answered(void *ctx)
 	output_know(r->output, abilities_pictures(&r->abilities));
 }
 
-static void ask_terminal(void *ctx)
+static void query_terminal(void *ctx)
 {
 	struct repl *r = ctx;
 	r->abilities.answered = false;
-	prompt_question(r->prompt, ABILITIES_QUESTION, TERMINAL_MS, on_answered);
+	prompt_query_terminal(r->prompt, ABILITIES_QUERY, TERMINAL_MS, on_answered);
 }
 
 static void on_remembered(void *ctx, const char *entry)
@@ -534,9 +534,9 @@ static void on_remembered(void *ctx, const char *entry)
 
 static void greet(struct repl *r, bool again)
 {
-	static const char *const words[] = { [ATTACH_SERVED] = "the session of another program, which keeps it",
-					     [ATTACH_ADOPTED] = "a session whose server had ended",
-					     [ATTACH_FRESH] = "a fresh sandbox, which ends with this prompt" };
+	static const char *const words[] = { [ATTACH_SERVED] = "the session of another program, which keeps running",
+					     [ATTACH_ADOPTED] = "a session that was taken over",
+					     [ATTACH_FRESH] = "a new session, which ends with this prompt" };
 	show_note(r->show, "%s · %s · %s", r->runtime ? r->runtime->title : opened_runtime(r->opened), r->session,
 		  words[opened_how(r->opened)]);
 	if (!again)
@@ -557,7 +557,7 @@ static void on_lost(void *ctx, const struct fail *f)
 	prompt_give_up(r->prompt);
 	show_note(r->show, "%s", f->message);
 	r->lost = true;
-	r->asks = 0;
+	r->prompt_run = 0;
 	r->call = NULL;
 	complete_drop(r->complete);
 	r->opened = opened_free(r->opened);
@@ -617,7 +617,7 @@ static int go(struct repl *r, enum pictures pictures)
 	r->output =
 		output_new(&(struct output_spec){ .loop = r->loop,
 						  .pictures = prompt_is_terminal(r->prompt) ? pictures : PICTURES_SAVED,
-						  .ask = ask_terminal,
+						  .query_terminal = query_terminal,
 						  .ctx = r });
 	r->show = show_new(r->output);
 	open_session(r, r->options->session);
@@ -653,7 +653,7 @@ int repl_run(const struct options *options)
 	buf_release(&r.cell);
 	free(r.session);
 	free(r.history);
-	free(r.question);
+	free(r.prompt_shown);
 	config_release(&r.config);
 	return code;
 }

@@ -15,7 +15,7 @@
 
 struct show {
 	struct output *output;
-	bool colour[3]; /* of a stream, by its number */
+	bool colour[3]; /* by the number of the stream */
 	bool terminal;
 	bool mid_line;
 };
@@ -70,7 +70,7 @@ void show_line_start(struct show *s)
 		put(s, 1, NULL, "\n", 1);
 }
 
-/* Values come from a session, so their escape sequences do not reach the terminal. */
+/* Values come from a session, so their escape sequences must not reach the terminal. */
 static void put_lines(struct show *s, int stream, const char *colour, const char *text, size_t n)
 {
 	AUTO(buf_release) struct buf clean = { 0 };
@@ -109,7 +109,7 @@ char *show_prompt(const struct show *s, const char *text)
 
 /* --- pictures and values ------------------------------------------------------------------------------------------- */
 
-/* The best text first. */
+/* The best text of a bundle, or NULL. */
 static const struct mime_part *text_of(const struct mime_bundle *b)
 {
 	static const char *const types[] = { "text/plain", "text/markdown", "text/latex", "application/json" };
@@ -136,7 +136,7 @@ static void show_bundle(struct show *s, const struct mime_bundle *b)
 
 /* --- ends ---------------------------------------------------------------------------------------------------------- */
 
-/* The line with the message is coloured, since readers look for it first. */
+/* Finds the line with the message, which is coloured because readers look for it first. */
 static void find_message(const char *text, size_t n, const char *message, size_t *ret_begin, size_t *ret_end)
 {
 	const char *at = outcome_find_message(text, message);
@@ -148,8 +148,7 @@ static void find_message(const char *text, size_t n, const char *message, size_t
 
 static void show_error(struct show *s, const struct run_result *r)
 {
-	int code;
-	if (outcome_is_exit(r, &code)) {
+	if (outcome_is_exit(r)) {
 		outcome_explain(r);
 		return;
 	}

@@ -7,17 +7,17 @@
 
 struct show;
 
-/* The output must outlive it. */
+/* output must live until show_free(). */
 struct show *show_new(struct output *output);
 /* Accepts NULL, returns NULL. */
 struct show *show_free(struct show *s);
 
-/* As it comes; stream is 1 or 2. */
+/* Shows output as it arrives; stream is 1 or 2. */
 void show_output(struct show *s, int stream, const char *text, size_t n);
 void show_display(struct show *s, const struct shown_display *display);
 /* Shows the value or error of the cell and how it ended, which are known only at its end. */
 void show_result(struct show *s, const struct run_result *result);
-/* Prints a line of husk's own on standard error, only at a terminal. */
+/* Prints a message from husk itself on standard error, only at a terminal. */
 void show_note(struct show *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The terminal has shown ^C. */
 void show_interrupt(struct show *s);

@@ -5,20 +5,20 @@
 
 #include "base/loop.h"
 
-/* How husk is started as that process. */
+/* The verb that starts husk as that process. */
 #define SIXEL_VERB "picture-to-sixel"
 
 struct sixel;
 
-/* Calls on_done once, never from inside, unless sixel_free() comes first: with the sequences, or with NULL if
- * libsixel is missing or cannot decode the picture within some seconds. Returns NULL if the process cannot be
- * started. */
+/* Calls on_done once, from the loop, unless sixel_free() comes first: with the sequences, or with NULL if libsixel is
+ * missing or cannot decode the picture within some seconds. Returns NULL if the process cannot be started. */
 struct sixel *sixel_start(struct loop *loop, const void *picture, size_t n,
 			  void (*on_done)(void *ctx, const char *sequences, size_t n), void *ctx);
-/* Accepts NULL, returns NULL. Also from inside on_done. */
+/* Accepts NULL, returns NULL. on_done may call it. */
 struct sixel *sixel_free(struct sixel *s);
 
-/* That process: a picture on standard input, sequences on standard output. Returns its exit code. */
+/* Runs in that process: reads a picture from standard input and writes the sequences to standard output. Returns the
+ * exit code. */
 int sixel_worker(void);
 
 #endif

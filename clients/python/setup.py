@@ -1,4 +1,4 @@
-"""The version is that of the whole project. All else is in pyproject.toml."""
+"""Sets the version, which is that of the whole project. Everything else is in pyproject.toml."""
 
 import pathlib
 import re
@@ -6,7 +6,7 @@ import re
 from setuptools import setup
 
 HERE = pathlib.Path(__file__).resolve().parent
-PACKED = HERE / "PKG-INFO"  # in an sdist, where the rest of the project is not
+PACKED = HERE / "PKG-INFO"  # exists only in an sdist, which lacks the rest of the project
 
 
 def version():

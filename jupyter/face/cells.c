@@ -6,25 +6,26 @@
 #include "base/buf.h"
 #include "jupyter/face/trouble.h"
 
-/* A client that asks for more at once is told so. */
+/* Queued cells. Further execute requests are answered with an error. */
 #define QUEUE_MAX 10000
-/* A run is asked for again and again until it has ended: a cell may take as long as the session lives. */
+/* Each call waits this long for the run and is repeated until the run ends: a cell may take as long as the session
+ * lives. */
 #define WAIT_SECONDS 86400
 
 struct cells {
 	struct cells_spec spec;
-	struct attach *attach; /* NULL = none now */
+	struct attach *attach; /* NULL = no connection at present */
 	char *session;
 	struct list queue;
 	size_t queued;
-	uint64_t count; /* cells that were counted */
+	uint64_t count; /* cells that got an execution count of their own */
 	bool gone, starting;
-	char *told; /* what the next cell that fails is to show; NULL = nothing */
+	char *told; /* shown with the next cell that fails; NULL = nothing */
 
 	struct request *running; /* NULL = none */
 	struct attach_call *call;
-	uint64_t run; /* its number; 0 = not known yet */
-	bool asks;    /* it waits for an input_reply */
+	uint64_t run;	/* number of the run; 0 = unknown yet */
+	bool prompting; /* the run waits for an input_reply */
 	uint64_t number;
 };
 
@@ -62,9 +63,9 @@ static bool is_restart(const struct request *r)
 	return streq(json_string_value(json_object_get(r->header, "msg_type")), "shutdown_request");
 }
 
-/* --- how one ends ------------------------------------------------------------------------------------------------ */
+/* --- ends of cells ----------------------------------------------------------------------------------------------- */
 
-/* A new interpreter comes all the same, unless there is no session for it. */
+/* Restarts stay in the queue, unless the session is gone. */
 static void abort_queue(struct cells *c)
 {
 	list_for_each(r, &c->queue, struct request, node) {
@@ -79,7 +80,7 @@ static void abort_queue(struct cells *c)
 	}
 }
 
-/* Expressions would be code of their own, in languages of which some have none. */
+/* Evaluating expressions would mean generating code, and not every language has expressions. */
 static json_t *refuse_expressions(const struct request *r)
 {
 	const char *name;
@@ -87,7 +88,7 @@ static json_t *refuse_expressions(const struct request *r)
 	json_object_foreach(json_object_get(r->content, "user_expressions"), name, value)
 		json_object_set_new(answers, name,
 				    json_pack("{s:s, s:s, s:s, s:[]}", "status", "error", "ename", "NotSupported",
-					      "evalue", "Husk evaluates no user_expressions", "traceback"));
+					      "evalue", "Husk does not evaluate user_expressions", "traceback"));
 	return answers;
 }
 
@@ -101,7 +102,7 @@ static json_t *reply_of(const struct cells *c, const json_t *error)
 	return reply;
 }
 
-/* error: its content, NULL = it went well. */
+/* error: the content of the error; NULL = the cell succeeded. */
 static void end_cell(struct cells *c, const json_t *error)
 {
 	struct request *r = c->running;
@@ -111,7 +112,7 @@ static void end_cell(struct cells *c, const json_t *error)
 	if (error)
 		publisher_error(c->spec.publisher, error);
 	c->run = 0;
-	c->asks = false;
+	c->prompting = false;
 	publisher_flush(c->spec.publisher);
 	request_reply(r, c->spec.channels, type, reply);
 	publisher_end(c->spec.publisher);
@@ -128,7 +129,7 @@ static void finish(struct cells *c, const json_t *error)
 	start_next(c);
 }
 
-/* Nothing is begun any more. */
+/* From now on no cell is started. */
 static void be_gone(struct cells *c, const char *why)
 {
 	c->gone = true;
@@ -143,7 +144,7 @@ static void note(struct cells *c, const char *text)
 		publisher_text(c->spec.publisher, 2, line, strlen(line));
 }
 
-/* What a person should know beside what the cell itself has shown. */
+/* Facts about the run that its output does not show. */
 static void add_notes(struct cells *c, const struct run_result *r)
 {
 	if (r->ending == ENDING_OK)
@@ -189,7 +190,7 @@ static void on_failed(struct cells *c, const struct fail *f)
 		start_next(c);
 }
 
-/* --- how one runs ------------------------------------------------------------------------------------------------ */
+/* --- starting cells ---------------------------------------------------------------------------------------------- */
 
 static void on_output(void *ctx, int stream, const char *text, size_t n)
 {
@@ -203,12 +204,12 @@ static void on_display(void *ctx, const struct shown_display *display)
 	publisher_display(c->spec.publisher, display);
 }
 
-static void ask(struct cells *c, const struct run_result *result)
+static void send_prompt(struct cells *c, const struct run_result *result)
 {
 	const struct request *r = c->running;
 	json_auto_t *content =
 		json_pack("{s:s, s:b}", "prompt", result->prompt ? result->prompt : "", "password", result->password);
-	c->asks = true;
+	c->prompting = true;
 	publisher_flush(c->spec.publisher);
 	channels_send(c->spec.channels, CHANNEL_STDIN, r->idents, r->n_idents, "input_request", r->header, content);
 }
@@ -223,7 +224,7 @@ static void on_done(void *ctx, const struct run_result *result, const struct fai
 	}
 	c->run = result->run;
 	if (result->ending == ENDING_WAITING)
-		ask(c, result);
+		send_prompt(c, result);
 	else if (result->ending == ENDING_RUNNING)
 		go_on(c, (struct run_request){ .run = c->run });
 	else
@@ -253,7 +254,7 @@ static bool is_blank(const char *s)
 	return !*s;
 }
 
-/* jansson's strings may have them, ours end there. */
+/* jansson's strings may contain NULs, but a C string ends at the first one. */
 static bool has_nul(const struct request *r)
 {
 	const json_t *code = json_object_get(r->content, "code");
@@ -294,7 +295,7 @@ static void start_next(struct cells *c)
 {
 	if (c->starting)
 		return;
-	c->starting = true; /* a cell may end at once */
+	c->starting = true; /* a cell that ends immediately calls this function again */
 	while (!c->running && c->attach && !c->gone) {
 		struct request *r = list_first(&c->queue, struct request, node);
 		if (!r)
@@ -310,14 +311,14 @@ static void start_next(struct cells *c)
 	c->starting = false;
 }
 
-/* --- what clients say -------------------------------------------------------------------------------------------- */
+/* --- requests of clients ----------------------------------------------------------------------------------------- */
 
 void cells_attach(struct cells *c, struct attach *attach, const char *session_id)
 {
 	free(c->session);
 	c->session = session_id ? xstrdup(session_id) : NULL;
 	c->attach = attach;
-	/* It was waiting for an answer on a connection that is no more. */
+	/* The cell waited for an input_reply, and its connection is closed. */
 	if (!attach && c->running && !c->call) {
 		json_auto_t *error = trouble_of_text("SessionLost", "the session's server ended, and the cell with it");
 		finish(c, error);
@@ -349,7 +350,7 @@ void cells_add(struct cells *c, struct request *request)
 	start_next(c);
 }
 
-/* Keys can be given by name in < >, which is not meant here. */
+/* The input syntax names keys in < >. A literal < is therefore escaped. */
 static char *as_typed(const char *text)
 {
 	struct buf typed = { 0 };
@@ -365,10 +366,10 @@ static char *as_typed(const char *text)
 void cells_input(struct cells *c, const struct message *m)
 {
 	const char *value = json_string_value(json_object_get(m->content, "value"));
-	if (!c->running || !c->asks || !c->attach)
+	if (!c->running || !c->prompting || !c->attach)
 		return;
 	AUTO(freep) char *typed = as_typed(value ? value : "");
-	c->asks = false;
+	c->prompting = false;
 	go_on(c, (struct run_request){ .run = c->run, .input = typed, .input_len = strlen(typed) });
 	explicit_bzero(typed, strlen(typed));
 }
@@ -379,8 +380,8 @@ void cells_interrupt(struct cells *c)
 		return;
 	if (c->call) {
 		attach_interrupt(c->call);
-	} else if (c->asks && c->attach) {
-		c->asks = false;
+	} else if (c->prompting && c->attach) {
+		c->prompting = false;
 		go_on(c, (struct run_request){ .run = c->run, .interrupt = true });
 	}
 }

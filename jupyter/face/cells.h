@@ -1,5 +1,5 @@
-/* The cells that clients want run, one after the other: each is a run of the session, with its limits and its place in the session's own
- * queue. Also new interpreters, which wait for their turn like cells. */
+/* The queue of cells. Cells run one after the other. Each is a run of the session, which has the session's limits and
+ * also waits in the session's own queue. Restarts of the interpreter wait in the queue of cells. */
 #ifndef HUSK_JUPYTER_FACE_CELLS_H
 #define HUSK_JUPYTER_FACE_CELLS_H
 
@@ -11,30 +11,31 @@ struct cells;
 struct cells_spec {
 	struct channels *channels;
 	struct publisher *publisher;
-	/* The session has ended, and what was asked of it was answered. Once. */
+	/* Called once, when the session has ended and all requests are answered. */
 	void (*on_gone)(void *ctx, const char *why);
 	void *ctx;
 };
 
 struct cells *cells_new(const struct cells_spec *spec);
-/* Nobody is answered any more. Accepts NULL, returns NULL. */
+/* Drops all requests without a reply. Accepts NULL, returns NULL. */
 struct cells *cells_free(struct cells *c);
 
-/* Where they run from now on; borrowed. NULL = nowhere for now: they wait. */
+/* Runs cells over this connection from now on; borrowed. NULL = there is no connection, and cells wait. */
 void cells_attach(struct cells *c, struct attach *attach, const char *session_id);
 
-/* Shown on stderr of the next cell that fails: it may be why. */
+/* Shows this text on stderr of the next cell that fails, because it may explain the failure. */
 void cells_tell(struct cells *c, const char *text);
-/* An execute_request, which is taken. */
+/* Takes an execute_request. */
 void cells_add(struct cells *c, struct request *request);
-/* An input_reply. */
+/* Takes an input_reply as the answer to the running cell's prompt. */
 void cells_input(struct cells *c, const struct message *m);
-/* Ends what runs. */
+/* Interrupts the running cell. */
 void cells_interrupt(struct cells *c);
-/* Ends all, and starts a new interpreter. The shutdown_request is taken, and answered when it is there. */
+/* Aborts all cells, and starts a new interpreter. Takes the shutdown_request, and answers it when the interpreter has
+ * started. */
 void cells_restart(struct cells *c, struct request *request);
 
-/* The request whose cell runs; NULL = none. */
+/* The request of the running cell; NULL = no cell runs. */
 const struct request *cells_running(const struct cells *c);
 
 #endif

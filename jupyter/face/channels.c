@@ -10,9 +10,9 @@
 #include "jupyter/replays.h"
 
 #define LINGER_MS 500
-/* Of messages to one client. A publisher drops what a client does not take. */
+/* Messages queued for one client. The publisher drops further ones. */
 #define SEND_MAX 1000
-/* Messages of a socket before others have their turn. */
+/* Messages read from one socket before the others get their turn. */
 #define TURN_MAX 100
 #define COMPLAINTS_MAX 10
 
@@ -25,7 +25,7 @@ struct channels {
 	struct sender_id id;
 	struct multipart *received;
 	struct replays *replays;
-	struct timer *look; /* a socket has to be looked at, though its descriptor says nothing */
+	struct timer *poll; /* reads all sockets, even if no descriptor is ready */
 	unsigned complaints;
 	bool listens;
 	void (*on_message)(void *ctx, enum channel from, const struct message *m);
@@ -78,7 +78,7 @@ static bool can_be_read(void *raw)
 	return zmq_getsockopt(raw, ZMQ_EVENTS, &events, &n) == 0 && events & ZMQ_POLLIN;
 }
 
-/* True if there may be more. */
+/* True if there may be more messages. */
 static bool take_turn(struct channels *s, enum channel from)
 {
 	for (int i = 0; i < TURN_MAX; i++) {
@@ -93,32 +93,32 @@ static bool take_turn(struct channels *s, enum channel from)
 	return true;
 }
 
-/* What is urgent first. */
+/* The most urgent channel first. */
 static const enum channel order[] = { CHANNEL_HEARTBEAT, CHANNEL_CONTROL, CHANNEL_STDIN, CHANNEL_SHELL };
 
-static void look_at_all(void *ctx)
+static void poll_all(void *ctx)
 {
 	struct channels *s = ctx;
 	bool more = false;
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		if (order[i] == CHANNEL_HEARTBEAT || s->listens)
 			more |= take_turn(s, order[i]);
-	/* Descriptors of sockets that nothing is read from have to be acknowledged, too. */
+	/* ZMQ_EVENTS must be read for every socket, or its descriptor signals no further change. */
 	for (int i = 0; i < CHANNELS; i++)
 		(void)can_be_read(s->v[i].raw);
 	if (more)
-		timer_start(s->look, 0, 0);
+		timer_start(s->poll, 0, 0);
 }
 
 static void on_ready(void *ctx, int events UNUSED)
 {
-	look_at_all(ctx);
+	poll_all(ctx);
 }
 
 void channels_listen(struct channels *s)
 {
 	s->listens = true;
-	timer_start(s->look, 0, 0);
+	timer_start(s->poll, 0, 0);
 }
 
 /* --- sending ----------------------------------------------------------------------------------------------------- */
@@ -132,9 +132,10 @@ static void send_to(struct channels *s, enum channel to, const struct part *iden
 	int r = multipart_send_envelope(s->v[to].raw, idents, n_idents, &e);
 	if (r < 0)
 		log_debug("a %s could not be sent: %s", type, zmq_strerror(-r));
-	/* The descriptor tells of changes alone, and sending has taken note of any: what came meanwhile would lie there. */
-	if (!timer_active(s->look))
-		timer_start(s->look, 0, 0);
+	/* A ZeroMQ descriptor signals changes only, and sending consumes the signal: a message that came meanwhile
+	 * would stay unread. */
+	if (!timer_active(s->poll))
+		timer_start(s->poll, 0, 0);
 }
 
 void channels_send(struct channels *s, enum channel to, const struct part *idents, size_t n_idents, const char *type,
@@ -157,7 +158,7 @@ static int set_options(void *raw, enum channel which)
 	int r = zmq_setsockopt(raw, ZMQ_LINGER, &(int){ LINGER_MS }, sizeof(int));
 	r |= zmq_setsockopt(raw, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max));
 	r |= zmq_setsockopt(raw, ZMQ_SNDHWM, &(int){ SEND_MAX }, sizeof(int));
-	/* A client that comes back under its name takes the place of what it was. */
+	/* A client that reconnects with the same identity replaces its old connection. */
 	if (which != CHANNEL_IOPUB)
 		r |= zmq_setsockopt(raw, ZMQ_ROUTER_HANDOVER, &(int){ 1 }, sizeof(int));
 	return r;
@@ -187,7 +188,7 @@ int channels_open(struct channels **ret, const struct channels_spec *spec, struc
 	s->ctx = spec->ctx;
 	s->received = multipart_new();
 	s->replays = replays_new();
-	s->look = timer_new(spec->loop, look_at_all, s);
+	s->poll = timer_new(spec->loop, poll_all, s);
 	s->context = zmq_ctx_new();
 	for (int i = 0; i < CHANNELS; i++) {
 		const char *endpoint = spec->connection->endpoints[i];
@@ -197,8 +198,8 @@ int channels_open(struct channels **ret, const struct channels_spec *spec, struc
 		channels_free(s);
 		return -1;
 	}
-	/* What came before the descriptors were watched. */
-	timer_start(s->look, 0, 0);
+	/* Reads the messages that came before the descriptors were watched. */
+	timer_start(s->poll, 0, 0);
 	*ret = s;
 	return 0;
 }
@@ -212,7 +213,7 @@ struct channels *channels_free(struct channels *s)
 		if (s->v[i].raw)
 			zmq_close(s->v[i].raw);
 	}
-	timer_free(s->look);
+	timer_free(s->poll);
 	multipart_free(s->received);
 	replays_free(s->replays);
 	if (s->context)

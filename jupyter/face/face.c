@@ -17,7 +17,8 @@ struct face {
 
 /* --- answers ----------------------------------------------------------------------------------------------------- */
 
-/* Clients take the last status for the kernel's: while a cell runs, that it does is said again. */
+/* Clients show the last status that they received. While a cell runs, "busy" is therefore published again after other
+ * requests. */
 static void done_with(struct face *face, struct request *r)
 {
 	const struct request *running = cells_running(face->cells);
@@ -27,7 +28,7 @@ static void done_with(struct face *face, struct request *r)
 	request_free(r);
 }
 
-/* Takes both. */
+/* Takes the request and the content. */
 static void answer(struct face *face, struct request *r, const char *type, json_t *content)
 {
 	request_reply(r, face->channels, type, content);
@@ -50,12 +51,12 @@ static void execute(struct face *face, struct request *r)
 	cells_add(face->cells, r);
 }
 
-static void ask(struct face *face, struct request *r)
+static void query(struct face *face, struct request *r)
 {
 	queries_add(face->queries, r);
 }
 
-/* What was run is in the log (husk history), without the code. */
+/* The reply is empty, because by default Husk logs runs (husk history) without their code. */
 static void history(struct face *face, struct request *r)
 {
 	answer(face, r, "history_reply", json_pack("{s:s, s:[]}", "status", "ok", "history"));
@@ -66,7 +67,7 @@ static void comm_info(struct face *face, struct request *r)
 	answer(face, r, "comm_info_reply", json_pack("{s:s, s:{}}", "status", "ok", "comms"));
 }
 
-/* There are no comms: who opens one is told that it is closed. */
+/* Comms are not supported. A comm that a client opens is closed at once. */
 static void comm_open(struct face *face, struct request *r)
 {
 	json_auto_t *content = json_pack("{s:s, s:{}}", "comm_id", request_string(r, "comm_id"), "data");
@@ -88,7 +89,8 @@ static void end(struct face *face, const char *why)
 	face->spec.on_end(face->spec.ctx, why);
 }
 
-/* Of a session that is not its own, only the interpreter is anew; a mere shutdown leaves it to others, and the face to its owner. */
+/* A session that this face does not own keeps running: a restart only starts a new interpreter, and a shutdown is
+ * only answered. */
 static void shutdown_kernel(struct face *face, struct request *r)
 {
 	bool restart = request_flag(r, "restart", false);
@@ -104,17 +106,16 @@ static void shutdown_kernel(struct face *face, struct request *r)
 		end(face, /* why= */ NULL);
 }
 
-/* --- what is asked ----------------------------------------------------------------------------------------------- */
+/* --- requests ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *type;
 	void (*handle)(struct face *face, struct request *r);
 } handlers[] = {
-	{ "complete_request", ask },	    { "inspect_request", ask },
-	{ "is_complete_request", ask },	    { "kernel_info_request", kernel_info },
-	{ "execute_request", execute },	    { "history_request", history },
-	{ "comm_info_request", comm_info }, { "comm_open", comm_open },
-	{ "interrupt_request", interrupt }, { "shutdown_request", shutdown_kernel },
+	{ "complete_request", query },		 { "inspect_request", query },	 { "is_complete_request", query },
+	{ "kernel_info_request", kernel_info },	 { "execute_request", execute }, { "history_request", history },
+	{ "comm_info_request", comm_info },	 { "comm_open", comm_open },	 { "interrupt_request", interrupt },
+	{ "shutdown_request", shutdown_kernel },
 };
 
 static void refuse(struct face *face, struct request *r, const char *type)
@@ -149,7 +150,7 @@ static void on_message(void *ctx, enum channel from, const struct message *m)
 			return;
 		}
 	}
-	log_debug("a client asks for '%s', which nobody here knows", m->type);
+	log_debug("a client sent the unknown request '%s'", m->type);
 	refuse(face, r, m->type);
 }
 

@@ -18,9 +18,9 @@
 #define PROGRAM "husk-jupyter-face"
 #define IMAGE_CHECK "image "
 
-/* --- where ------------------------------------------------------------------------------------------------------- */
+/* --- folders ----------------------------------------------------------------------------------------------------- */
 
-/* As jupyter_core has it. */
+/* The folder that jupyter_core uses. */
 static char *kernels_folder(const char *prefix)
 {
 	const char *own = getenv("JUPYTER_DATA_DIR"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -36,12 +36,12 @@ static char *kernels_folder(const char *prefix)
 	return xasprintf("%s/.local/share/jupyter/kernels", home ? home : "");
 }
 
-/* --- which ------------------------------------------------------------------------------------------------------- */
+/* --- languages --------------------------------------------------------------------------------------------------- */
 
 struct survey {
 	struct loop *loop;
-	struct strv images;   /* names of runtimes whose image is there */
-	char *trouble, *step; /* why the engine could not say */
+	struct strv images;   /* names of the languages whose image exists */
+	char *trouble, *step; /* the engine's error, if it failed */
 };
 
 static void on_check(void *ctx, const struct check *check)
@@ -62,7 +62,7 @@ static void on_done(void *ctx)
 	loop_stop(s->loop, 0);
 }
 
-static void look_for_images(struct survey *s, const char *env_file)
+static void find_images(struct survey *s, const char *env_file)
 {
 	s->loop = loop_new();
 	struct doctor *doctor =
@@ -80,7 +80,7 @@ static void survey_release(struct survey *s)
 	free(s->step);
 }
 
-/* "Husk Python"; with the runtime's own name if another one before it is called that. */
+/* "Husk Python". If an earlier language has the same title, the language's own name is added. */
 static char *display_name(const struct runtime *list, size_t at)
 {
 	AUTO(freep) char *title = language_title(&list[at]);
@@ -111,7 +111,7 @@ static json_t *make_spec(const struct runtime *runtime, const char *title, const
 			 language_name(runtime), "interrupt_mode", "message", "metadata", "debugger", 0);
 }
 
-/* Others than the owner may have to read it, where the folder is everybody's. */
+/* With --prefix, other users may have to read the files. */
 static int write_spec(const char *folder, json_t *spec)
 {
 	AUTO(freep) char *file = xasprintf("%s/" FILE_NAME, folder), *fresh = xasprintf("%s.new", file);
@@ -149,7 +149,7 @@ int kernelspecs_install(const struct kernelspecs_request *request)
 		log_error("cannot find '%s': %s", program ? request->env_file : PROGRAM, strerror(errno));
 		return EXIT_SYSTEM;
 	}
-	look_for_images(&survey, request->env_file);
+	find_images(&survey, request->env_file);
 	for (size_t i = 0; i < n; i++) {
 		if (strv_find(&survey.images, list[i].name) == SIZE_MAX)
 			continue;
@@ -159,7 +159,7 @@ int kernelspecs_install(const struct kernelspecs_request *request)
 	}
 	if (installed)
 		return EXIT_DONE;
-	log_error("there is no image of any runtime to be started by Jupyter: %s",
+	log_error("cannot install kernels for Jupyter, because no runtime has an image: %s",
 		  survey.trouble ? survey.trouble : "none was built");
 	log_error("%s", survey.step ? survey.step : "Run `husk setup`, then `husk doctor`.");
 	return EXIT_SYSTEM;

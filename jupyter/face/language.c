@@ -4,7 +4,8 @@
 
 #include "base/alloc.h"
 
-/* By the ending of files, or by the runtime's name: a new one of a known language needs no line here. */
+/* Languages are found by the extension of their files or by name, so another runtime for a known language needs no line
+ * here. */
 static const struct language {
 	const char *extension, *name, *mimetype, *lexer, *mode, *exporter;
 } languages[] = {
@@ -35,7 +36,7 @@ const char *language_name(const struct runtime *runtime)
 	return l == &unknown ? runtime->name : l->name;
 }
 
-/* Where " 3.13 (IPython)" begins. */
+/* The length of a title without its version and its interpreter, such as " 3.13 (IPython)". */
 static size_t title_length(const char *title)
 {
 	size_t n = 0;
@@ -49,7 +50,7 @@ char *language_title(const struct runtime *runtime)
 	return xstrndup(runtime->title, title_length(runtime->title));
 }
 
-/* "3.13"; "" if the title has none. */
+/* The version in the title, such as "3.13"; "" if the title has none. */
 static char *version_of(const struct runtime *runtime)
 {
 	const char *at = runtime->title + title_length(runtime->title);

@@ -1,5 +1,5 @@
-/* husk-jupyter-face: a session of Husk as a Jupyter kernel. `husk jupyter` starts it for a person, and Jupyter itself by the kernelspecs
- * that `husk jupyter --install` has written. docs/jupyter.md. */
+/* husk-jupyter-face: serves a session of Husk as a Jupyter kernel. A person starts it with `husk jupyter`, and Jupyter
+ * starts it through the kernelspecs that `husk jupyter --install` wrote. See docs/jupyter.md. */
 #include <errno.h>
 #include <signal.h>
 
@@ -16,7 +16,7 @@
 #include "jupyter/face/options.h"
 #include "jupyter/face/place.h"
 
-/* How often it is looked whether the session, or who started us, is still there. */
+/* Interval of the check that the session and the parent process still exist. */
 #define WATCH_MS 2000
 #define SETTLE_MS 50
 #define WORKSPACE "/workspace"
@@ -26,24 +26,24 @@ struct program {
 	struct config config;
 	struct loop *loop;
 	const struct runtime *runtime;
-	struct runtime stranger; /* one that only its server knows */
-	char *name;		 /* of that */
+	struct runtime stranger; /* a language that only the server knows */
+	char *name;		 /* the name of that language */
 	struct opening *opening;
 	struct opened *opened;
 	char *session;
 	struct sender_id id;
 	struct connection connection;
-	int hold; /* of its file, if that is ours; -1 = none */
+	int hold; /* lock on the connection file that we made; -1 = none */
 	struct face *face;
 	struct timer *watch;
-	struct attach_call *look;
-	char *folder; /* that is copied into a fresh session: Jupyter starts a kernel in the folder of its notebook. NULL = none */
+	struct attach_call *check;
+	char *folder; /* the notebook's folder, which is copied into a new session; NULL = none */
 	pid_t parent;
 	bool ending;
 	int code;
 };
 
-/* --- the end ----------------------------------------------------------------------------------------------------- */
+/* --- shutdown ---------------------------------------------------------------------------------------------------- */
 
 static void on_settled(void *ctx)
 {
@@ -73,7 +73,7 @@ static void on_face_end(void *ctx, const char *why)
 	end(p, EXIT_DONE);
 }
 
-/* Jupyter interrupts a kernel by a message; Ctrl-C of a person who started us is the end. */
+/* On SIGINT, a kernel that Jupyter started interrupts its cell. If a person started the program, it ends. */
 static void on_signal(void *ctx, int signo)
 {
 	struct program *p = ctx;
@@ -83,12 +83,12 @@ static void on_signal(void *ctx, int signo)
 		end(p, EXIT_DONE);
 }
 
-/* --- the session's life ------------------------------------------------------------------------------------------ */
+/* --- the session ------------------------------------------------------------------------------------------------- */
 
 static void on_told_why(void *ctx, const struct session_details *details, const struct fail *f)
 {
 	struct program *p = ctx;
-	p->look = NULL;
+	p->check = NULL;
 	if (!details && f->kind != FAIL_BUSY && cause_of(f) != CAUSE_NO_SERVER)
 		on_face_end(p, f->message);
 }
@@ -97,15 +97,15 @@ static void on_listed(void *ctx, const struct session_info *v, size_t n, const s
 {
 	struct program *p = ctx;
 	AUTO(fail_release) struct fail ignored = { 0 };
-	p->look = NULL;
+	p->check = NULL;
 	if (f)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (streq(v[i].id, p->session) && !streq(v[i].status, "dead"))
 			return;
-	p->look = attach_info(opened_attach(p->opened),
-			      &(struct info_request){ .session_id = p->session, .on_done = on_told_why, .ctx = p },
-			      &ignored);
+	p->check = attach_info(opened_attach(p->opened),
+			       &(struct info_request){ .session_id = p->session, .on_done = on_told_why, .ctx = p },
+			       &ignored);
 }
 
 static void on_watch(void *ctx)
@@ -116,19 +116,20 @@ static void on_watch(void *ctx)
 		end(p, EXIT_DONE);
 		return;
 	}
-	if (p->opened && !p->look)
-		p->look = attach_list(opened_attach(p->opened),
-				      &(struct attach_list_request){ .on_done = on_listed, .ctx = p }, &ignored);
+	if (p->opened && !p->check)
+		p->check = attach_list(opened_attach(p->opened),
+				       &(struct attach_list_request){ .on_done = on_listed, .ctx = p }, &ignored);
 }
 
 static void open_session(struct program *p);
 
-/* The server that had the session has ended. The next one to have it may be this process. */
+/* The server of the session has ended. Unless Jupyter started this process, it opens the session again and may become
+ * its server. */
 static void on_lost(void *ctx, const struct fail *f)
 {
 	struct program *p = ctx;
 	log_warning("%s", f->message);
-	p->look = NULL;
+	p->check = NULL;
 	if (p->face)
 		face_attach(p->face, NULL, NULL);
 	p->opened = opened_free(p->opened);
@@ -140,7 +141,7 @@ static void on_lost(void *ctx, const struct fail *f)
 		open_session(p);
 }
 
-/* --- the start --------------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------------------------- */
 
 static int make_connection(struct program *p, struct fail *f)
 {
@@ -171,7 +172,7 @@ static void tell_person(const struct program *p)
 	fflush(stdout);
 }
 
-/* Another Husk's server may have runtimes that this one knows by name alone. */
+/* The server may be another version of Husk, with languages that this program knows by name only. */
 static const struct runtime *runtime_of(struct program *p)
 {
 	const struct runtime *known = runtime_find(opened_runtime(p->opened));
@@ -301,7 +302,7 @@ static int run(struct program *p)
 	p->parent = getppid();
 	p->watch = timer_new(p->loop, on_watch, p);
 	struct signals *signals = signals_new(p->loop, on_signal, p);
-	/* Jupyter's clients connect at once: the sooner there is something to connect to, the better. */
+	/* Jupyter's clients connect immediately, so the sockets are bound first. */
 	bool ready = !p->options.runtime || start_face(p, &f) == 0;
 	if (p->options.runtime && !p->options.alone)
 		p->folder = realpath(".", NULL);
@@ -329,7 +330,7 @@ static int face_main(int argc, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	log_init();
-	/* Started by a process of this program that exits. Not for people, so it is not in the usage. */
+	/* This program starts itself with `reap` when it exits. The verb is not for users, so the usage omits it. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
 		return manager_reap(argv[2], argv[3], argv + 5);
 	if (face_options_parse(&p.options, argc, argv, &f) < 0 || find_runtime(&p, &f) < 0) {
@@ -358,7 +359,7 @@ static int face_main(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	int code = face_main(argc, argv);
-	/* exit() would wait for a thread that is stuck at a disk or a database (base/work.h). */
+	/* exit() would wait for a thread that is blocked on a disk or a database (base/work.h). */
 	if (work_is_running()) {
 		fflush(NULL);
 		_exit(code);

@@ -19,17 +19,18 @@ enum {
 
 static const struct help_option options[] = {
 	[FACE_SESSION] = { "session", "ID",
-			   "Open this session to clients, by a connection file that is deleted when the program ends." },
+			   "Open this session to clients, through a connection file that is deleted when the program ends." },
 	[FACE_TCP] = { "tcp", NULL,
 		       "With --session: listen on 127.0.0.1 instead of on sockets in the folder of that file." },
 	[FACE_RUNTIME] = { "runtime", "NAME",
 			   "Start a session of this runtime, which ends with the program. The working directory is copied to "
-			   "/workspace, within the bounds of husk run: Jupyter starts a kernel in the folder of its notebook." },
+			   "/workspace, with the limits of husk run: Jupyter starts a kernel in the folder of its notebook." },
 	[FACE_CONNECTION_FILE] = { "connection-file", "FILE",
-				   "With --runtime: listen where this file of Jupyter says, on this machine and with a key." },
-	[FACE_ALONE] = { "alone", NULL, "Copy no folder; with --install, for all kernels." },
+				   "With --runtime: listen at the endpoints in this file, which Jupyter wrote. They must be on this "
+				   "machine, and the file must have a key." },
+	[FACE_ALONE] = { "alone", NULL, "Do not copy a folder; with --install, this applies to all kernels." },
 	[FACE_INSTALL] = { "install", NULL, "Write a kernelspec for each runtime whose image is on the engine." },
-	[FACE_UNINSTALL] = { "uninstall", NULL, "Remove these kernelspecs." },
+	[FACE_UNINSTALL] = { "uninstall", NULL, "Remove the kernelspecs that --install wrote." },
 	[FACE_PREFIX] = { "prefix", "PREFIX", "Use PREFIX/share/jupyter instead of the user's own folder." },
 	[FACE_ENV_FILE] = { "env-file", "FILE", "Read settings from FILE instead of $XDG_CONFIG_HOME/husk/.env." },
 	[FACE_HELP] = { "help", NULL, "Print this help and exit." },
@@ -38,10 +39,10 @@ static const struct help_option options[] = {
 };
 
 static const char *const usage[] = {
-	"[--env-file FILE] --session ID [--tcp]",
-	"[--env-file FILE] --runtime NAME --connection-file FILE [--alone]",
-	"[--env-file FILE] --install [--alone] [--prefix PREFIX]",
-	"[--env-file FILE] --uninstall [--prefix PREFIX]",
+	"--session ID [--tcp]",
+	"--runtime NAME --connection-file FILE [--alone]",
+	"--install [--alone] [--prefix PREFIX]",
+	"--uninstall [--prefix PREFIX]",
 	NULL,
 };
 static const char *const text[] = {
@@ -132,12 +133,12 @@ int face_options_parse(struct face_options *o, int argc, char **argv, struct fai
 	if (o->install + o->uninstall + !!o->session + !!o->runtime != 1)
 		return fail_set(f, FAIL_INVALID, "use one of --session, --runtime, --install and --uninstall");
 	if (o->prefix && !o->install && !o->uninstall)
-		return fail_set(f, FAIL_INVALID, "--prefix is for --install and --uninstall");
+		return fail_set(f, FAIL_INVALID, "--prefix works only with --install and --uninstall");
 	if (o->runtime && !o->connection_file)
 		return fail_set(f, FAIL_INVALID, "--runtime needs a --connection-file, which Jupyter writes");
 	if (o->alone && !o->runtime && !o->install)
-		return fail_set(f, FAIL_INVALID, "--alone is for --runtime and --install");
+		return fail_set(f, FAIL_INVALID, "--alone works only with --runtime and --install");
 	if (o->tcp && o->connection_file)
-		return fail_set(f, FAIL_INVALID, "--tcp is for --session");
+		return fail_set(f, FAIL_INVALID, "--tcp works only with --session");
 	return 0;
 }

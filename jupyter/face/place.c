@@ -12,7 +12,7 @@
 #include "base/dirs.h"
 #include "jupyter/connection.h"
 
-/* What a connection's folder and its sockets add to the path. */
+/* Characters that the names of a connection's folder and of its sockets add to the path. */
 #define NAMES_MAX 32
 #define SWEPT_AGE_SECONDS 60
 
@@ -34,7 +34,7 @@ int place_hold(const char *file)
 	return take_fd(fd);
 }
 
-/* A folder in /tmp may be anybody's, and in one that is new the file is still to come. */
+/* A folder in /tmp may belong to another user, and a new folder does not have its file yet. */
 static bool is_old_of_ours(const char *folder)
 {
 	struct stat st;

@@ -6,14 +6,14 @@
 
 #define HOLD_MS 10
 #define HOLD_BYTES (64u << 10)
-/* What a display says to a model of a figure or a table. */
+/* Descriptions of figures and tables for models, which notebooks do not need. */
 #define OWN_TYPES "application/vnd.husk."
 
 struct publisher {
 	struct channels *channels;
 	const struct request *request; /* NULL = none */
 	bool quiet;
-	int stream; /* of what is held */
+	int stream; /* the stream of the held text */
 	struct buf held;
 	struct timer *flush;
 };

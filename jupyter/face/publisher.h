@@ -1,5 +1,5 @@
-/* What a cell shows, told to all clients as it comes. Text is held for some milliseconds, so that a loop of small prints is not a
- * message each; everything else comes behind the text that was before it. */
+/* Publishes a cell's output to all clients as it arrives. Text is held for some milliseconds, so that many small prints
+ * become one message. The order of text and other output is kept. */
 #ifndef HUSK_JUPYTER_FACE_PUBLISHER_H
 #define HUSK_JUPYTER_FACE_PUBLISHER_H
 
@@ -9,14 +9,15 @@
 struct publisher;
 
 struct publisher *publisher_new(struct loop *loop, struct channels *channels);
-/* What it holds is dropped. Accepts NULL, returns NULL. */
+/* Drops held text. Accepts NULL, returns NULL. */
 struct publisher *publisher_free(struct publisher *p);
 
-/* All that follows is of this request, which must live until publisher_end(). Quiet: nothing of it is told but what it does. */
+/* The following output belongs to this request, which must live until publisher_end(). quiet: publish only its
+ * states. */
 void publisher_begin(struct publisher *p, const struct request *request, bool quiet);
 void publisher_end(struct publisher *p);
 
-/* Tells now what it holds. */
+/* Publishes held text now. */
 void publisher_flush(struct publisher *p);
 
 void publisher_code(struct publisher *p, const char *code, uint64_t count);
@@ -26,7 +27,7 @@ void publisher_result(struct publisher *p, const struct mime_bundle *bundle, uin
 /* The content of an `error`: ename, evalue, traceback. */
 void publisher_error(struct publisher *p, const json_t *error);
 
-/* "busy", "idle", "starting": what is done about a request; NULL = about none. */
+/* Publishes "busy", "idle" or "starting" with the request as its parent; NULL = without one. */
 void publisher_status(struct publisher *p, const struct request *request, const char *state);
 
 #endif

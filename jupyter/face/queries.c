@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 
-/* Of one client and another together; who queries beyond that is answered as by a busy interpreter. */
+/* Limit on the queries of all clients together. Further ones are answered as if the interpreter were busy. */
 #define QUERIES_MAX 16
 
 struct query {
@@ -15,7 +15,7 @@ struct query {
 
 struct queries {
 	struct queries_spec spec;
-	struct attach *attach; /* NULL = none now */
+	struct attach *attach; /* NULL = no connection at present */
 	char *session;
 	struct list waiting;
 };
@@ -91,7 +91,7 @@ static json_t *wholeness_of(const struct query_answer *answer)
 	return reply;
 }
 
-/* answer NULL: the interpreter does not say. */
+/* answer NULL: the interpreter did not answer. */
 static void reply(struct queries *a, struct request *r, enum query_kind kind, const struct query_answer *answer)
 {
 	static const char *const types[QUERY_KINDS] = { [QUERY_COMPLETE] = "complete_reply",

@@ -1,4 +1,5 @@
-/* What a client asked, kept until it is answered: who it was, on which channel, and the header that all messages about it carry. */
+/* A client's request, kept until it is answered: its sender, its channel, and the header that all messages about it
+ * carry. */
 #ifndef HUSK_JUPYTER_FACE_REQUEST_H
 #define HUSK_JUPYTER_FACE_REQUEST_H
 
@@ -14,14 +15,14 @@ struct request {
 };
 
 struct request *request_new(enum channel channel, const struct message *m);
-/* Unlinks it. Accepts NULL, returns NULL. */
+/* Removes the request from its list and frees it. Accepts NULL, returns NULL. */
 struct request *request_free(struct request *r);
 
-/* Of its content; what is not there, or of another type, is the default. */
+/* Fields of the content. If a field is missing or has another type, the default is returned: "" or `otherwise`. */
 const char *request_string(const struct request *r, const char *name);
 bool request_flag(const struct request *r, const char *name, bool otherwise);
 
-/* Answers it; the content is taken. */
+/* Sends the reply; takes the content. */
 void request_reply(const struct request *r, struct channels *s, const char *type, json_t *content);
 
 #endif

@@ -1,4 +1,4 @@
-/* How something went wrong, as Jupyter's `error` has it: ename, evalue and traceback. New references. */
+/* Errors in the form of Jupyter's `error` messages: ename, evalue and traceback. All return new references. */
 #ifndef HUSK_JUPYTER_FACE_TROUBLE_H
 #define HUSK_JUPYTER_FACE_TROUBLE_H
 
@@ -6,9 +6,9 @@
 
 #include "manager/manager.h"
 
-/* Of a run that did not end well: what it raised, and what became of the interpreter. */
+/* For a run that failed: its exception, or what happened to its interpreter. */
 json_t *trouble_of_result(const struct run_result *r);
-/* Nothing ran. */
+/* For a request that failed without a result. */
 json_t *trouble_of_fail(const struct fail *f);
 json_t *trouble_of_text(const char *name, const char *text);
 

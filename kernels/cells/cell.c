@@ -118,8 +118,8 @@ static void on_settle(struct timeout *t)
 		c->on_hopeless(c, "left so many processes behind that the process limit is reached");
 }
 
-/* Most of a fork bomb survives the interrupt that ends its cell, and blocks every later run. A pool of workers, on
- * the other hand, exits within a moment. */
+/* Most of a fork bomb survives the interrupt that ends its cell, and blocks every later run. A pool of workers, on the
+ * other hand, exits soon after it. */
 static void done(struct cell *c)
 {
 	c->is_done = true;
@@ -132,17 +132,17 @@ static void done(struct cell *c)
 		finish_done(c);
 }
 
-static void ask(struct cell *c, const struct link_message *m)
+static void on_prompt(struct cell *c, const struct link_message *m)
 {
 	if (!m->cancel)
-		run_prompt_start(c->run, m->prompt, m->prompt_len, m->password, m->question);
-	else if (c->run->prompt.id == m->question)
+		run_prompt_start(c->run, m->prompt, m->prompt_len, m->password, m->prompt_id);
+	else if (c->run->prompt.id == m->prompt_id)
 		run_prompt_end(c->run);
 }
 
 void cell_input(struct cell *c, struct link *link, const char *text, size_t n)
 {
-	if (!c->run || !c->run->prompt.asked)
+	if (!c->run || !c->run->prompt.open)
 		return;
 	json_auto_t *answer = json_pack("{s:s, s:I, s:I, s:s%}", "op", "input", "id", c->id, "question",
 					c->run->prompt.id, "text", text, n);
@@ -175,7 +175,7 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	case LINK_SYNC:
 		return 0;
 	case LINK_INPUT:
-		ask(c, m);
+		on_prompt(c, m);
 		return 0;
 	case LINK_DISPLAY:
 		if (m->clear)

@@ -8,7 +8,7 @@
 #include "kernels/cells/link.h"
 #include "kernels/runs/pipes.h"
 
-/* Libraries swallow a first interrupt, so it is repeated during the grace period. */
+/* Some libraries swallow the first interrupt, so it is repeated during the grace period. */
 #define INTERRUPT_REPEAT_MS 1000
 
 enum cell_stop { CELL_RUNS, CELL_TIMED_OUT, CELL_INTERRUPTED, CELL_DISK_FULL };
@@ -21,8 +21,8 @@ struct cell {
 	const struct limits *limits;
 	/* The run has ended and the kernel is usable. */
 	void (*on_done)(struct cell *c);
-	/* The interrupt was ignored for the whole grace period or had no effect: kill the kernel, then
-	 * cell_end_dead(). `why` completes "the kernel …". */
+	/* The cell ignored the interrupt for the whole grace period, or the processes that it left behind fill the
+	 * process limit. The caller kills the kernel, then calls cell_end_dead(). `why` completes "the kernel …". */
 	void (*on_hopeless)(struct cell *c, const char *why);
 
 	struct run *run; /* NULL = nothing runs */
@@ -33,9 +33,9 @@ struct cell {
 	bool has_error;
 	int exit_code;	 /* from the error; -1 = none */
 	bool has_spoken; /* the kernel has sent something, so it has started the run */
-	bool is_done;	 /* after an interrupt; processes that the run started get a moment to end */
+	bool is_done;	 /* the kernel has finished; after an interrupt, processes of the run get a moment to end */
 	char *note;	 /* for the END: what happened to the variables before this run; NULL = kept */
-	json_t *lost;	 /* for the END: which variables; NULL = none known */
+	json_t *lost;	 /* for the END: which variables were lost; NULL = none known */
 	uint64_t settle_until_ms;
 	struct timeout settle;
 	struct timeout limit;
@@ -55,7 +55,7 @@ struct death {
 int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, char *note, json_t *lost);
 /* 0, or -EPROTO and *ret_why if the kernel may not send this message now. */
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
-/* Answers the prompt of the run; dropped if there is no prompt. `text` is valid UTF-8. */
+/* Answers the prompt of the run; the text is dropped if there is no prompt. `text` is valid UTF-8. */
 void cell_input(struct cell *c, struct link *link, const char *text, size_t n);
 /* The kernel sent a display that cannot be passed on. */
 void cell_dropped(struct cell *c);
@@ -64,7 +64,7 @@ void cell_interrupt(struct cell *c, enum cell_stop stop);
 /* The kernel died before it had read the run, which is queued again. `lost` (may be NULL) is borrowed. Returns the
  * lost variables, a new reference or NULL. */
 json_t *cell_withdraw(struct cell *c, json_t *lost);
-/* Ends the run because its kernel is dead. `after` is a sentence on what became of the kernel. */
+/* Ends the run because its kernel is dead. `after` is a sentence about what happened next. */
 void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost);
 /* "exited with status 3", "was killed by signal 11 (Segmentation fault)", "sent …". The caller frees it. */
 char *death_describe(const struct death *d);

@@ -1,6 +1,6 @@
-/* Receives the hello of a starting kernel. Usually the kernel inherits its end of a socket pair, which no other
- * process has. A language that can only dial TCP gets a listener instead. There a few candidates have a short time
- * to prove that they are the kernel: with the one-use token that the kernel reads from an inherited pipe, and by
+/* Receives the hello of a starting kernel. Usually the kernel inherits its end of a socket pair, which no other process
+ * has. A language that can only dial TCP gets a listener instead. The listener gives a few candidates a short time to
+ * prove that they are the kernel: with the one-use token that the kernel reads from an inherited pipe, and by
  * connecting from the kernel's own process. Any other candidate is disconnected without a reply. */
 #ifndef HUSK_KERNELS_CELLS_HANDSHAKE_H
 #define HUSK_KERNELS_CELLS_HANDSHAKE_H
@@ -32,8 +32,8 @@ struct handshake {
 	} candidates[HANDSHAKE_CANDIDATES_MAX];
 	/* The kernel is connected. Takes the descriptor; the handshake is already closed. */
 	void (*on_open)(struct handshake *h, int fd, const char *language_version);
-	bool lists_variables, queries; /* the hello, for on_open */
-	/* The kernel speaks another version of the link, or sent something else before its hello. */
+	bool lists_variables, queries; /* from the hello, for on_open */
+	/* The kernel speaks another version of the link, or its first message was not a hello. */
 	void (*on_refused)(struct handshake *h, const char *why);
 };
 
@@ -41,7 +41,7 @@ struct handshake {
 int handshake_start(struct handshake *h, struct poller *p, uint16_t tcp_port);
 /* The kernel has been started and has its descriptor. */
 void handshake_watch(struct handshake *h, pid_t kernel);
-/* Idempotent, also on a zeroed handshake. */
+/* Idempotent; also works on a zeroed handshake. */
 void handshake_stop(struct handshake *h);
 
 #endif

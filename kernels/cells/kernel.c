@@ -18,11 +18,12 @@
  * link. */
 #define EXIT_PATIENCE_MS 300
 #define KILL_PATIENCE_MS 5000
-/* Kernels in a row that may die idle this soon after their hello. */
+/* At most this many kernels in a row may die idle within FLAP_MS of their hello. */
 #define FLAPS_MAX 4
 #define FLAP_MS 2000
 #define STDERR_SHOWN 1500
-/* An idle session can afford to list its variables; one that runs cell after cell cannot. */
+/* The variables are listed this long after a cell. An idle session can afford that; one that runs cell after cell
+ * cannot. */
 #define LIST_AFTER_MS 200
 /* In a busy session the variables are listed before a cell, at most this often. */
 #define LIST_GAP_MS 500
@@ -58,7 +59,7 @@ static void send_event(struct kernel *k, const char *event, const char *name, co
 	k->on_event(k, payload);
 }
 
-/* The known variables go into the END of this run or the next. */
+/* The known variables are lost. The END of this run or the next lists them. */
 static void lose_variables(struct kernel *k)
 {
 	json_t *lost = variables_lose(&k->variables);
@@ -100,7 +101,7 @@ static void retry_later(struct kernel *k)
 	timeout_start(k->poller, &k->timer, FORK_RETRY_MS, on_retry);
 }
 
-/* Only sandbox processes can keep a kernel from starting: kill them all, once. */
+/* Only processes of the session can keep a kernel from starting: kill them all, once. */
 static void recover(struct kernel *k, const char *cause)
 {
 	handshake_stop(&k->handshake);
@@ -187,7 +188,7 @@ static bool is_of_the_link(const char *variable)
 	       strncmp(variable, LATE_PREFIX, strlen(LATE_PREFIX)) == 0;
 }
 
-/* A variable that would run the session's code in the interpreter before the kernel is loaded (PYTHONPATH,
+/* True if the variable would run the session's code in the interpreter before the kernel is loaded (PYTHONPATH,
  * NODE_OPTIONS). */
 static bool is_late(const struct manifest *m, const char *variable)
 {
@@ -303,15 +304,15 @@ static bool is_known(pid_t session, const void *ctx)
 	return session == k->pid || k->is_known(k, session);
 }
 
-/* A daemon that a cell has started is in another process session and keeps running. */
+/* Also names processes that keep running: a daemon that a cell has started is in another process session. */
 static char *describe_restart(const struct kernel *k)
 {
 	AUTO(freep) char *others = procs_name_others(is_known, k);
-	return xasprintf("A new interpreter was started, as asked: variables are gone, files are kept.%s%s%s",
+	return xasprintf("A new interpreter was started, as requested: variables are gone, files are kept.%s%s%s",
 			 others ? " Older processes still run: " : "", others ? others : "", others ? "." : "");
 }
 
-/* The run stays queued for the new kernel. A run without code ends when the new kernel has started. */
+/* The run stays queued for the new kernel. A run without code only requests the restart and ends here. */
 static void renew(struct kernel *k, struct run *run)
 {
 	run->restart = false;
@@ -346,7 +347,7 @@ static void list_before_cell(struct kernel *k)
 		(void)kernel_list_variables(k);
 }
 
-void kernel_query(struct kernel *k, uint32_t number, const json_t *question)
+void kernel_query(struct kernel *k, uint32_t number, const json_t *request)
 {
 	bool up = k->state == KERNEL_IDLE || k->state == KERNEL_BUSY;
 	if (up && !k->takes_queries)
@@ -354,7 +355,7 @@ void kernel_query(struct kernel *k, uint32_t number, const json_t *question)
 	else if (k->state != KERNEL_IDLE)
 		query_decline(&k->query, number, "busy");
 	else
-		query_send(&k->query, &k->link, k->pid, number, question);
+		query_send(&k->query, &k->link, k->pid, number, request);
 }
 
 static void on_query_answer(struct query *q, uint32_t number, const void *json, size_t n)
@@ -493,7 +494,7 @@ static void on_gone(struct link *l, bool broken, const char *why)
 	timeout_start(k->poller, &k->timer, EXIT_PATIENCE_MS, on_exit_patience);
 }
 
-/* The same for a kernel whose language cannot read from a descriptor. */
+/* The same as tell_taken(), for a kernel whose language cannot read from a descriptor. */
 static void answer_sync(struct link *l)
 {
 	json_auto_t *synced = json_pack("{s:s}", "op", "synced");
@@ -560,7 +561,7 @@ void kernel_restart(struct kernel *k)
 		break;
 	case KERNEL_BUSY:
 		link_close(&k->link);
-		k->kill_reason = "was ended since its environment changed";
+		k->kill_reason = "was ended because its environment changed";
 		kill_now(k);
 		break;
 	case KERNEL_DOWN:

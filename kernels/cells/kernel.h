@@ -25,7 +25,7 @@ enum kernel_state {
 struct kernel {
 	struct poller *poller;
 	const struct manifest *manifest;
-	const struct strv *env; /* of every child; HUSK_LINK is added */
+	const struct strv *env; /* environment of every child; HUSK_LINK is added */
 	const char *const *cwd; /* the working directory at the start */
 	const struct limits *limits;
 	uint64_t start_ms;
@@ -47,32 +47,32 @@ struct kernel {
 	struct pipes pipes;
 	struct handshake handshake;
 	struct link link;
-	int taken_fd; /* tells the kernel that its display is in place and it may continue; -1 = none */
+	int taken_fd; /* tells the kernel that its display was received and it may continue; -1 = none */
 	struct cell cell;
 	struct timeout timer; /* the deadline of the current state */
 	bool killed;	      /* by PID 1, for kill_reason */
 	const char *kill_reason;
 	unsigned deaths;   /* in a row, before a hello */
 	unsigned flaps;	   /* in a row, soon after a hello and without a run */
-	bool killed_all;   /* since a kernel last worked */
+	bool killed_all;   /* every process was killed since a kernel last worked */
 	uint64_t ready_ms; /* time of its hello */
 	uint64_t fork_until_ms;
 	uint64_t oom_kills;
 	char *note;   /* for the next run: what happened to its variables */
-	json_t *lost; /* for the next run: which variables */
+	json_t *lost; /* for the next run: which variables were lost */
 	struct variables variables;
 	bool lists_variables;	   /* it can list its variables */
 	json_int_t variables_id;   /* id of the unanswered `look`; 0 = none */
-	bool variables_fresh;	   /* since the last cell */
-	bool restart_waits;	   /* a restart waits for this answer */
-	bool unseen;		   /* a cell has run since they were last asked for */
-	uint64_t listed_ms;	   /* when that was; 0 = never */
+	bool variables_fresh;	   /* listed since the last cell */
+	bool restart_waits;	   /* a restart waits for the list of variables */
+	bool unseen;		   /* a cell has run since the list was last requested */
+	uint64_t listed_ms;	   /* time of that request; 0 = never */
 	struct timeout list_timer; /* fires a moment after a cell, or limits the wait of a restart */
 	bool takes_queries;
 	struct query query;
 };
 
-/* The caller has set the fields above `state`. 0 or -errno; then kernel_start(). */
+/* The caller has set the fields above `state`, and calls kernel_start() next. 0 or -errno. */
 int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal);
 void kernel_start(struct kernel *k);
 /* Ends the kernel, if there is one, and starts another with the current environment. A running cell ends too. */
@@ -82,14 +82,14 @@ void kernel_run(struct kernel *k, struct run *run);
 void kernel_interrupt(struct kernel *k);
 /* Answers the prompt of the running cell. */
 void kernel_input(struct kernel *k, const char *text, size_t n);
-/* Makes the running cell, if there is one, stop filling the disk. */
+/* Interrupts the running cell, if there is one, because the disk is full. */
 void kernel_disk_full(struct kernel *k);
 /* Kills the kernel at once; another one is started. `why` is static and completes "the kernel …". */
 void kernel_kill(struct kernel *k, const char *why);
 /* Asks an idle kernel to list its variables: true if on_variables will follow, unless the kernel dies. */
 bool kernel_list_variables(struct kernel *k);
 /* Sends the manager's query to an idle kernel: on_answer follows exactly once, perhaps before this returns. */
-void kernel_query(struct kernel *k, uint32_t number, const json_t *question);
+void kernel_query(struct kernel *k, uint32_t number, const json_t *request);
 /* Called for every reaped process; ignores all but the kernel. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);
 static inline bool kernel_idle(const struct kernel *k)

@@ -12,7 +12,7 @@
 #define READ_BYTES (32u << 10)
 /* A buffer that held a long message is not kept for short ones. */
 #define BUFFER_KEPT_MAX (64u << 10)
-/* A forked child of a dead kernel may hold the link and write forever. */
+/* A forked child of a dead kernel may hold the link open and write forever. */
 #define DRAIN_READS_MAX 128
 #define BUNDLE_MAX 32
 #define EXIT_CODE_MAX 255
@@ -76,13 +76,13 @@ static bool is_exit_code(struct link_message *m)
 
 static const char *check_input(struct link_message *m)
 {
-	const json_t *prompt = json_object_get(m->tree, "prompt"), *question = json_object_get(m->tree, "question");
+	const json_t *prompt = json_object_get(m->tree, "prompt"), *prompt_id = json_object_get(m->tree, "question");
 	if (!is_string_or_absent(m->tree, "prompt") || !is_flag(m->tree, "password", &m->password) ||
-	    !is_flag(m->tree, "cancel", &m->cancel) || !json_is_integer(question))
+	    !is_flag(m->tree, "cancel", &m->cancel) || !json_is_integer(prompt_id))
 		return "sent a malformed prompt";
 	m->prompt = json_string_value(prompt);
 	m->prompt_len = json_string_length(prompt);
-	m->question = json_integer_value(question);
+	m->prompt_id = json_integer_value(prompt_id);
 	return NULL;
 }
 

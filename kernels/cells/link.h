@@ -9,8 +9,8 @@
 #include "kernels/protocol.h"
 #include "kernels/system/poller.h"
 
-/* Parsing builds a tree: these limits bound the cost of 12 MiB of brackets. User code can give its kernel such
- * data in good faith, so a message over a limit is dropped and the kernel keeps running. */
+/* Parsing builds a tree, so these limits bound the cost of a hostile message (12 MiB of brackets). User code can also
+ * display such data in good faith, so a message over a limit is dropped and the kernel keeps running. */
 #define LINK_DEPTH_MAX 256
 #define LINK_CONTAINERS_MAX 100000
 #define LINK_VALUES_MAX 1500000
@@ -27,7 +27,7 @@ enum link_op {
 	LINK_ANSWER,
 };
 
-/* Borrows from its tree. */
+/* Strings are borrowed from `tree`. */
 struct link_message {
 	json_t *tree;
 	enum link_op op;
@@ -39,22 +39,22 @@ struct link_message {
 	bool queries;		      /* hello: it supports `complete`, `inspect` and `is_complete` */
 	const char *display_id;	      /* display; NULL = none */
 	bool update;		      /* display */
-	bool clear, wait;	      /* display: send what there is, now or with the next output */
+	bool clear, wait;	      /* display: drop the output so far, now or (`wait`) with the next output */
 	bool sync;		      /* display: the kernel waits for "synced" on the link */
 	const char *prompt;	      /* input; NULL = none */
 	size_t prompt_len;
-	bool password;	     /* input: the answer is a secret */
-	bool cancel;	     /* input: cancels the prompt */
-	json_int_t question; /* input: the kernel's number for the prompt; the answer repeats it */
-	int exit_code;	     /* error: exit code of a cell that ended itself; -1 = none */
-	bool unusable;	     /* display, result: the manager would not accept this bundle */
-	const uint8_t *raw;  /* the message as received: valid JSON, an object */
+	bool password;	      /* input: the answer is a secret */
+	bool cancel;	      /* input: cancels the prompt */
+	json_int_t prompt_id; /* input: the kernel's number for the prompt; the answer repeats it */
+	int exit_code;	      /* error: exit code of a cell that ended itself; -1 = none */
+	bool unusable;	      /* display, result: the manager would not accept this bundle */
+	const uint8_t *raw;   /* the message as received: valid JSON, an object */
 	size_t raw_len;
 };
 
-/* The id of the next run, query or list of variables. It is random, so that code of an earlier cell that still runs in the
- * interpreter cannot send messages with this id before the kernel has it. Between 1 and 2^53, which a double can
- * hold. */
+/* Makes the id of the next run, query or list of variables. It is random, so that code of an earlier cell that still
+ * runs in the interpreter cannot send messages with this id before the kernel has it. Between 1 and 2^53, which a
+ * double can hold. */
 json_int_t link_make_id(void);
 /* 0 and *ret (link_message_release() it); -E2BIG if the message is too large to parse; -EPROTO and in *ret_why a
  * constant phrase such as "sent something that is not a JSON object". */
@@ -82,7 +82,7 @@ void link_open(struct link *l, struct poller *p, int fd);
 void link_close(struct link *l);
 /* Queues a message (no reference is taken) and writes what the socket accepts. -EPIPE if the link is closed. */
 int link_send(struct link *l, const json_t *message);
-/* Handles input that has arrived; used before judging a kernel that has exited. */
+/* Handles input that has arrived; used before deciding why a kernel has exited. */
 void link_drain(struct link *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* runtime.json of an image: PID 1's part of the description of a language. */
+/* Reads runtime.json, the description of an image's language: only the fields that PID 1 needs. */
 #ifndef HUSK_KERNELS_CELLS_MANIFEST_H
 #define HUSK_KERNELS_CELLS_MANIFEST_H
 
@@ -8,7 +8,7 @@
 struct manifest {
 	char *name;
 	struct strv kernel; /* argument vector, kernel.v[0] is an absolute path */
-	uint16_t tcp_port;  /* 0 = abstract unix socket */
+	uint16_t tcp_port;  /* 0 = socket pair */
 	int interrupt;	    /* signal */
 	struct strv env;    /* NAME=value */
 	struct strv late;   /* names of variables that must not be set when the kernel starts, see kernel.c */

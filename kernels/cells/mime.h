@@ -5,5 +5,5 @@
 
 #define MIME_MAX 128 /* bytes of a type */
 
-/* Printable ASCII with a slash in it, short, and without characters that JSON would have to escape. */
+/* True if the type is short, contains a slash, and is printable ASCII that JSON need not escape. */
 bool mime_valid(const char *mime);

@@ -6,7 +6,7 @@
 
 /* Completion takes a second in a large package that must be read first. */
 #define LIMIT_MS 4000
-/* Between two signals that cancel a query, and until the manager is answered. */
+/* Time between two signals that cancel a query, and from the first signal until the manager gets "timeout". */
 #define LEAVE_MS 1000
 
 static const char *const kinds[] = { "complete", "inspect", "is_complete" };
@@ -49,12 +49,12 @@ static void on_limit(struct timeout *t)
 }
 
 /* The link's message: a new reference, or NULL if the query is not valid. */
-static json_t *message_of(const json_t *question, json_int_t id)
+static json_t *message_of(const json_t *request, json_int_t id)
 {
-	const char *kind = json_string_value(json_object_get(question, "kind"));
-	json_t *code = json_object_get(question, "code");
-	json_int_t cursor = json_integer_value(json_object_get(question, "cursor")),
-		   detail = json_integer_value(json_object_get(question, "detail"));
+	const char *kind = json_string_value(json_object_get(request, "kind"));
+	json_t *code = json_object_get(request, "code");
+	json_int_t cursor = json_integer_value(json_object_get(request, "cursor")),
+		   detail = json_integer_value(json_object_get(request, "detail"));
 	for (size_t i = 0; kind && json_is_string(code) && cursor >= 0 && i < ARRAY_LEN(kinds); i++)
 		if (streq(kind, kinds[i]))
 			return json_pack("{s:s, s:I, s:O, s:I, s:I}", "op", kinds[i], "id", id, "code", code, "cursor",
@@ -62,14 +62,14 @@ static json_t *message_of(const json_t *question, json_int_t id)
 	return NULL;
 }
 
-void query_send(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *question)
+void query_send(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *request)
 {
 	if (q->open) {
 		query_decline(q, number, "busy");
 		return;
 	}
 	const json_int_t id = link_make_id();
-	json_auto_t *message = message_of(question, id);
+	json_auto_t *message = message_of(request, id);
 	if (!message || link_send(link, message) < 0) {
 		query_decline(q, number, message ? "gone" : "cannot");
 		return;
@@ -100,8 +100,8 @@ void query_make_way(struct query *q)
 {
 	if (!q->open)
 		return;
-	/* Once, and before the cell is sent: a later signal would hit the cell. Only to the kernel itself, not to
-	 * processes that it has started. */
+	/* The signal is sent once and before the cell, because a later signal would hit the cell. Only the kernel gets
+	 * it, not the processes that the kernel has started. */
 	(void)kill(q->kernel, q->signal);
 	timeout_stop(&q->limit);
 	give_up(q, "busy");

@@ -17,7 +17,7 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* The inode of the socket at THERE that is connected to HERE; 0 = none. */
+/* The inode of the socket at address `there` that is connected to `here`; 0 = none. */
 static unsigned long long inode_of(const struct sockaddr_in *there, const struct sockaddr_in *here)
 {
 	AUTO(fclosep) FILE *f = fopen("/proc/net/tcp", "re");

@@ -1,4 +1,5 @@
-/* Finds out which process a TCP connection over loopback comes from. (For a unix socket, SO_PEERCRED says it.) */
+/* Finds out which process a TCP connection over loopback comes from. (For a unix socket, SO_PEERCRED gives the
+ * answer.) */
 #ifndef HUSK_KERNELS_CELLS_TCP_OWNER_H
 #define HUSK_KERNELS_CELLS_TCP_OWNER_H
 

@@ -32,7 +32,7 @@ static json_t *copy_one(const json_t *from)
 	copy_text(one, "shape", from, SHAPE_CHARS);
 	if (bytes > 0)
 		json_object_set_new(one, "bytes", json_integer(MIN(bytes, NUMBER_MAX)));
-	/* A name of more than a line is empty here: long strings are passed on unread, see link_parse(). */
+	/* A long name is empty here, because link_parse() does not read long strings. */
 	if (json_string_length(json_object_get(one, "name")) && json_object_get(one, "type"))
 		return one;
 	json_decref(one);

@@ -6,14 +6,14 @@
 
 #include "kernels/cells/link.h"
 
-/* [{name, type, shape?, bytes?}] of at most VARIABLES_MAX, and the number of further ones. */
+/* At most VARIABLES_MAX variables as [{name, type, shape?, bytes?}], and the number of further ones. */
 struct variables {
 	json_t *list; /* NULL = unknown */
 	uint64_t more;
 };
 
 void variables_release(struct variables *v);
-/* Replaces the list by the kernel's answer. */
+/* Replaces the list with the kernel's answer. */
 void variables_take(struct variables *v, const struct link_message *m);
 /* Returns the list as [{name, type}] and clears it, since the kernel is dead. A new reference, or NULL if nothing
  * is known. */

@@ -98,7 +98,7 @@ int bash_start(struct bash *ret, const struct bash_spec *spec, const char *comma
 	if (pid < 0)
 		return pid;
 	if (command)
-		closep(&b.go_fd); /* if it is killed while it starts, the command counts as killed */
+		closep(&b.go_fd); /* if bash is killed while it starts, the command counts as killed */
 	b.pid = pid;
 	b.pipes = spec->pipes;
 	*ret = b;

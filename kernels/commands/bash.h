@@ -2,8 +2,8 @@
  * command: then its start-up is already done when the command arrives, and it waits in `read` on a pipe to which only
  * PID 1 writes. A bash that is started for a command finds the command there and behaves the same otherwise.
  *
- * While a bash waits, its stderr is a file of PID 1. Messages that bash prints when it starts (about a locale that does not
- * exist) become output of the command that it gets, if it gets one. */
+ * While a bash waits, its stderr is a file of PID 1. Messages that bash prints when it starts (for example about a
+ * locale that does not exist) become output of the command that it gets, if it gets one. */
 #ifndef HUSK_KERNELS_COMMANDS_BASH_H
 #define HUSK_KERNELS_COMMANDS_BASH_H
 
@@ -30,18 +30,18 @@ struct bash_spec {
 	int tty_fd; /* 0 = none */
 };
 
-/* With a command, or NULL: then it waits for bash_give(). `ret` is BASH_NONE and stays so on failure. 0, or -errno
- * (-EAGAIN: process limit reached). */
+/* Starts a bash that runs this command. If `command` is NULL, the bash waits for bash_give(). `ret` is BASH_NONE and
+ * stays so on failure. 0, or -errno (-EAGAIN: process limit reached). */
 int bash_start(struct bash *ret, const struct bash_spec *spec, const char *command, size_t n);
-/* True if a waiting bash cannot be distinguished from one that is started now with the same variables: it is alive and not
+/* True if a waiting bash behaves exactly like one that is started now with the same variables: it is alive and not
  * stopped, and the path still leads to its working directory. */
 bool bash_waits_in(const struct bash *b, const char *cwd);
-/* False if no bash may be started in advance with these variables: their effect would come too early or reveal how
- * long it waited. */
+/* False if no bash may be started in advance with these variables: their effect would come too early or reveal how long
+ * bash waited. */
 bool bash_may_wait_with(const struct strv *env);
-/* 0 or -errno; on failure the command has not begun and never will. */
+/* Gives a waiting bash its command. 0 or -errno; on failure the command has not begun and never will. */
 int bash_give(struct bash *b, const char *command, size_t n);
-/* False if bash has not started on its command; if it is dead then, the command was not run. Once this is true,
+/* True if bash has begun its command. If bash is dead and this is false, the command did not run. Once this is true,
  * every signal sent before bash_give() has had its effect. */
 bool bash_has_begun(const struct bash *b);
 /* Kills a bash that was stopped before it began, since it would never begin. */

@@ -13,10 +13,10 @@
 #include "kernels/guard/spawn.h"
 #include "kernels/system/clock.h"
 
-/* The shell and one program. */
+/* Processes that a console needs: the shell and one program. */
 #define PIDS_NEEDED 2
-/* Output that may still be in a terminal when its shell has ended; what background processes write beyond this is
- * dropped. */
+/* How much output is still read from a terminal after its shell has ended. Background processes may write more, which
+ * is dropped. */
 #define LAST_BYTES_MAX (256u << 10)
 /* Time for a shell to hang up its jobs. */
 #define HANG_UP_MS 1000
@@ -41,7 +41,7 @@ struct console {
 	struct output out;  /* the terminal's master, or a pipe */
 	struct output err;  /* a pipe; closed for a terminal */
 	int in;		    /* the same master, or a pipe; -1 = the program no longer reads */
-	struct watch input; /* of a pipe, while the program does not read its input */
+	struct watch input; /* watches a pipe while the program does not read its input */
 	bool input_watched;
 	bool input_ends; /* after the bytes in `keys` */
 	int slave;	 /* held open, so that the terminal's content can be read after the shell has ended */
@@ -51,11 +51,11 @@ struct console {
 	bool interrupted;
 	uint32_t credit;     /* bytes that the manager still accepts */
 	struct buf keys;     /* typed, and not yet accepted by the terminal */
-	uint32_t taken;	     /* and not yet credited */
+	uint32_t taken;	     /* bytes passed to the program and not yet credited */
 	uint32_t last_bytes; /* output since the shell ended */
 	uint64_t out_bytes, started_ms;
-	uint64_t oom_kills; /* of the container, at the start */
-	const char *why;    /* it was killed */
+	uint64_t oom_kills; /* the container's count at the start */
+	const char *why;    /* why it was killed */
 	struct timeout patience;
 };
 
@@ -104,7 +104,8 @@ static void tell_end(struct console *c)
 	send_end(c->all, c->number, end);
 }
 
-/* The kernel sends SIGHUP to the leader of the terminal's session and to its foreground group. */
+/* When a terminal's master is closed, the Linux kernel sends SIGHUP to the leader of the terminal's session and to its
+ * foreground group. */
 static void close_output(struct output *o)
 {
 	watch_stop(&o->watch);
@@ -152,8 +153,8 @@ static void hang_up(struct console *c)
 {
 	if (!c->is_open)
 		return;
-	/* SIGHUP comes first, so that a shell can pass it to its jobs before it reads the end of its input. A
-	 * program without a terminal gets it for its whole group, since no shell passes it on. */
+	/* SIGHUP comes first, so that a shell can pass it to its jobs before it reads the end of its input. For a
+	 * program without a terminal the signal goes to its whole group, since no shell passes it on. */
 	if (c->pid)
 		kill(c->has_pipes ? -c->pid : c->pid, SIGHUP);
 	close_all(c);
@@ -196,7 +197,7 @@ void consoles_reaped(struct consoles *all, pid_t pid, int status)
 			continue;
 		c->pid = 0;
 		c->status = status;
-		/* Both are read to the end. */
+		/* Both outputs are now read to the end. */
 		c->out.readable = c->out.fd >= 0;
 		c->err.readable = c->err.fd >= 0;
 		if (!c->out.readable && !c->err.readable)
@@ -258,7 +259,8 @@ static void watch_fd(struct console *c, struct watch *w, int fd, short events, b
 	*watched = wanted;
 }
 
-/* A pipe whose other end is closed is always ready, so it is watched only for news. */
+/* A pipe whose other end is closed is always ready, so a descriptor is not watched for an event that is already
+ * known. */
 static void watch_for_more(struct console *c)
 {
 	bool typing = c->keys.len && c->in >= 0;
@@ -344,14 +346,15 @@ struct wanted {
 	struct strv argv, env;
 	bool pipes;
 	unsigned short rows, cols;
-	const char *term; /* borrowed, like the directory */
-	const char *cwd;  /* NULL = directory of the last command */
+	const char *term; /* borrowed */
+	char *cwd;	  /* NULL = directory of the last command */
 };
 
 static void wanted_release(struct wanted *w)
 {
 	strv_release(&w->argv);
 	strv_release(&w->env);
+	free(w->cwd);
 }
 
 static bool is_size(const json_t *value, unsigned short *ret)
@@ -363,7 +366,7 @@ static bool is_size(const json_t *value, unsigned short *ret)
 	return true;
 }
 
-/* Bash searches for the program, and reports why it cannot be started. */
+/* The program is started through bash, which searches PATH and reports why a program cannot be started. */
 static bool take_command(struct wanted *w, const json_t *command)
 {
 	if (!command) {
@@ -419,11 +422,12 @@ static bool take_env(struct wanted *w, json_t *env)
 	return true;
 }
 
-static bool read_wanted(struct wanted *w, const json_t *fields)
+static bool read_wanted(struct wanted *w, const json_t *fields, const char *last_cwd)
 {
+	const char *cwd = json_string_value(json_object_get(fields, "cwd"));
 	const char *term = json_string_value(json_object_get(fields, "term"));
 	w->term = term && is_term(term) && is_described(term) ? term : USUAL_TERM;
-	w->cwd = json_string_value(json_object_get(fields, "cwd"));
+	w->cwd = cwd ? spawn_path(cwd, last_cwd) : NULL;
 	w->pipes = json_is_true(json_object_get(fields, "pipes"));
 	if (!take_env(w, json_object_get(fields, "env")))
 		return false;
@@ -434,7 +438,7 @@ static bool read_wanted(struct wanted *w, const json_t *fields)
 	       take_command(w, json_object_get(fields, "command"));
 }
 
-/* The program's ends: of a terminal, or of three pipes. */
+/* The program's ends of its three pipes; all -1 if it has a terminal. */
 struct ends {
 	int in, out, err;
 };
@@ -485,7 +489,7 @@ static pid_t spawn(struct console *c, struct wanted *w, const struct ends *ends)
 	});
 }
 
-/* PID 1's end does not block; the program may set its own end as it likes. */
+/* `ours`, PID 1's end, is set to non-blocking; the program decides about its own end. */
 static int open_pipe(int *ret_read, int *ret_write, int *ours)
 {
 	int both[2];
@@ -554,10 +558,19 @@ static void begin(struct consoles *all, uint32_t number, struct wanted *w)
 		return;
 	AUTO(freep) char *detail =
 		r == -EAGAIN ?
-			xasprintf("The process limit of the session (%llu) is reached: end processes, or stop it.",
-				  (unsigned long long)all->limits->pids_limit) :
+			xasprintf(
+				"The process limit of the session (%llu) is reached: end processes, or stop the session.",
+				(unsigned long long)all->limits->pids_limit) :
 			xasprintf("The terminal could not be opened: %s.", strerror(-r));
 	refuse(all, number, detail);
+}
+
+static void refuse_cwd(struct consoles *all, uint32_t number, const char *cwd)
+{
+	AUTO(freep) char *detail = xasprintf("The directory '%s' does not exist or cannot be entered.", cwd);
+	send_end(all, number,
+		 json_pack("{s:s, s:i, s:s, s:s}", "ending", "refused", "duration_ms", 0, "detail", detail, "cause",
+			   "no_directory"));
 }
 
 static int on_begin(struct consoles *all, const struct frame *f)
@@ -570,8 +583,10 @@ static int on_begin(struct consoles *all, const struct frame *f)
 		refuse(all, f->header.call, "This container only installs packages.");
 	else if (list_length(&all->list) >= CONSOLES_MAX)
 		refuse(all, f->header.call, "The session's terminal limit is reached: close one first.");
-	else if (!read_wanted(&wanted, fields))
+	else if (!read_wanted(&wanted, fields, all->state->cwd))
 		refuse(all, f->header.call, "The terminal cannot be opened: its size or command is invalid.");
+	else if (wanted.cwd && !spawn_can_enter(wanted.cwd))
+		refuse_cwd(all, f->header.call, wanted.cwd);
 	else
 		begin(all, f->header.call, &wanted);
 	return 0;
@@ -586,7 +601,7 @@ static int on_size(const struct console *c, const struct frame *f)
 	if (!is_size(json_object_get(fields, "rows"), &size.ws_row) ||
 	    !is_size(json_object_get(fields, "cols"), &size.ws_col))
 		return -EPROTO;
-	/* The kernel also sends SIGWINCH to the foreground group. */
+	/* The Linux kernel also sends SIGWINCH to the foreground group. */
 	if (c && c->is_open && !c->has_pipes)
 		(void)ioctl(c->out.fd, TIOCSWINSZ, &size);
 	return 0;
@@ -617,7 +632,7 @@ static int on_credit(struct console *c, const struct frame *f)
 	return 0;
 }
 
-/* As kill(1): to the program and to all processes in its group. */
+/* Sends the signal to the program and to all processes in its group. */
 static int on_signal(const struct console *c, const struct frame *f)
 {
 	static const int known[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };

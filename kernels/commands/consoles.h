@@ -19,7 +19,7 @@ struct consoles {
 	struct poller *poller;
 	struct sender *sender;
 	const struct limits *limits;
-	const struct shell_state *state; /* of commands */
+	const struct shell_state *state; /* left by the last command */
 	const struct strv *more_env;	 /* not yet in the state */
 	bool refuses;			 /* this container runs no user code */
 	/* A console is about to be opened. */
@@ -32,8 +32,8 @@ struct consoles {
 void consoles_init(struct consoles *all);
 /* True if this is the number of a console. */
 bool consoles_have(struct consoles *all, uint32_t call);
-/* Takes a CONSOLE frame of any type, or a CREDIT. 0, or -EPROTO if the stream must be closed. The number of a
- * console that is opened has been checked. */
+/* Takes a CONSOLE frame of any type, or a CREDIT. 0, or -EPROTO if the stream must be closed. The caller has checked
+ * that the number of a new console is free. */
 int consoles_frame(struct consoles *all, const struct frame *frame);
 /* True if the console was known: its terminal is hung up. */
 bool consoles_interrupt(struct consoles *all, uint32_t call);
@@ -42,7 +42,7 @@ void consoles_orphan(struct consoles *all);
 /* True if this process session belongs to an open console. */
 bool consoles_own(const struct consoles *all, pid_t session);
 void consoles_reaped(struct consoles *all, pid_t pid, int status);
-/* Every process is about to be killed, for this reason (a literal). */
+/* Every process is about to be killed. `why` is the reason, a string literal. */
 void consoles_explain(struct consoles *all, const char *why);
 /* Sends some of the output. True if more can be done without waiting. A terminal is only read while there is
  * credit and no frames wait for the stream except those of runs, so a program that floods its terminal is slowed

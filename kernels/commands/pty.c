@@ -14,21 +14,21 @@
 /* A flood of output must not delay other work. */
 #define DRAIN_READS_MAX 16
 #define TYPED_MAX (1u << 20)
-/* A command that has been quiet for this long may be waiting for input. If it is not, it is checked less and less
- * often. */
-#define LOOK_MS 30
-#define LOOK_MAX_MS 500
+/* A command that has been quiet for this long may be waiting for input. If it is not waiting, it is checked less and
+ * less often. */
+#define CHECK_MS 30
+#define CHECK_MAX_MS 500
 /* A command that waits may stop waiting without any output (`read -t`). */
-#define LOOK_AGAIN_MS 1000
-/* Typed text without the end of a line wakes no reader. */
+#define CHECK_AGAIN_MS 1000
+/* Typed text without a newline does not wake the reader, so after this time the same wait is reported again. */
 #define WAKE_MS 1000
 
-static void on_look(struct timeout *t);
+static void on_check(struct timeout *t);
 
-static void look_soon(struct pty *p)
+static void check_soon(struct pty *p)
 {
-	p->pause_ms = LOOK_MS;
-	timeout_start(p->poller, &p->look, LOOK_MS, on_look);
+	p->pause_ms = CHECK_MS;
+	timeout_start(p->poller, &p->check, CHECK_MS, on_check);
 }
 
 static size_t read_some(struct pty *p)
@@ -39,7 +39,7 @@ static size_t read_some(struct pty *p)
 		return 0;
 	run_prompt_end(p->run);
 	run_output(p->run, RUN_STDOUT, data, (size_t)n);
-	look_soon(p);
+	check_soon(p);
 	return (size_t)n;
 }
 
@@ -65,38 +65,38 @@ static void on_ready(struct watch *w, short revents)
 		(void)read_some(p);
 }
 
-/* A reader that was waiting when something was typed has not received the text yet. */
+/* True if the reader has slept since before the last input: it has not received the text yet. */
 static bool is_old_wait(const struct pty *p, const struct reader *r)
 {
-	return p->typed_ms && r->thread == p->asked.thread && r->sleeps == p->asked.sleeps &&
+	return p->typed_ms && r->thread == p->waited.thread && r->sleeps == p->waited.sleeps &&
 	       clock_now_ms() - p->typed_ms < WAKE_MS;
 }
 
-/* The terminal reads lines and does not echo. */
+/* True if the terminal reads lines and does not echo them, as for a password. */
 static bool hides_input(const struct pty *p)
 {
 	struct termios t;
 	return tcgetattr(p->slave, &t) == 0 && t.c_lflag & ICANON && !(t.c_lflag & ECHO);
 }
 
-static void on_look(struct timeout *t)
+static void on_check(struct timeout *t)
 {
-	struct pty *p = container_of(t, struct pty, look);
+	struct pty *p = container_of(t, struct pty, check);
 	struct reader reader;
 	pid_t group = tcgetpgrp(p->master);
 	bool waits = !p->typed.len && reading_find(group, p->device, &reader) && !is_old_wait(p, &reader);
-	if (waits && !p->run->prompt.asked) {
-		p->asked = reader;
+	if (waits && !p->run->prompt.open) {
+		p->waited = reader;
 		p->typed_ms = 0;
 		run_prompt_start(p->run, /* prompt= */ NULL, 0, hides_input(p), 0);
 	} else if (!waits) {
 		run_prompt_end(p->run);
-		p->pause_ms = MIN(2 * p->pause_ms, (uint64_t)LOOK_MAX_MS);
+		p->pause_ms = MIN(2 * p->pause_ms, (uint64_t)CHECK_MAX_MS);
 	}
-	timeout_start(p->poller, t, waits ? LOOK_AGAIN_MS : p->pause_ms, on_look);
+	timeout_start(p->poller, t, waits ? CHECK_AGAIN_MS : p->pause_ms, on_check);
 }
 
-/* On an engine without this folder, cells can open the terminal. */
+/* An engine may lack TERMINALS_PATH. Then the terminal is in /dev/pts, where cells can open it too. */
 static int open_master(void)
 {
 	int flags = O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
@@ -142,7 +142,7 @@ int pty_open(struct pty *p, struct poller *poller, struct run *run)
 			   .device = st.st_rdev,
 			   .typed.max = TYPED_MAX };
 	watch_start(poller, &p->watch, master, POLLIN, on_ready);
-	look_soon(p);
+	check_soon(p);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ void pty_type(struct pty *p, const char *text, size_t n)
 	p->typed_ms = clock_now_ms();
 	run_prompt_end(p->run);
 	write_typed(p);
-	look_soon(p);
+	check_soon(p);
 }
 
 void pty_drain(struct pty *p)
@@ -170,7 +170,7 @@ void pty_close(struct pty *p)
 		return;
 	pty_drain(p);
 	watch_stop(&p->watch);
-	timeout_stop(&p->look);
+	timeout_stop(&p->check);
 	closep(&p->master);
 	closep(&p->slave);
 	buf_release(&p->typed);

@@ -7,14 +7,14 @@
 #include "base/parse.h"
 #include "base/proc.h"
 
-/* Descriptors that one call of readers_left() examines. */
-#define LOOKS_MAX 8192
+/* One call of readers_left() examines at most this many descriptors. */
+#define VISITED_MAX 8192
 
 struct search {
 	pid_t session;
 	pid_t reader;
-	ino_t pipe; /* of the reader's pipe; its other writers are counted */
-	unsigned looks;
+	ino_t pipe; /* inode of the reader's pipe; its other writers are counted */
+	unsigned visited;
 };
 
 static bool is_pipe(int dir, const char *name, struct stat *ret)
@@ -48,8 +48,8 @@ static bool process_writes_to(struct search *s, pid_t pid, ino_t pipe)
 	DIR *dir = open_descriptors(pid);
 	if (!dir)
 		return false;
-	for (struct dirent *e; !found && s->looks < LOOKS_MAX && (e = readdir(dir));) {
-		s->looks++;
+	for (struct dirent *e; !found && s->visited < VISITED_MAX && (e = readdir(dir));) {
+		s->visited++;
 		found = e->d_name[0] != '.' && writes_to(dirfd(dir), e->d_name, pipe);
 	}
 	closedir(dir);
@@ -74,7 +74,8 @@ static bool reads_to_its_end(struct search *s, pid_t pid)
 	return !proc_each(count_writer, s);
 }
 
-/* A shell that was forked for a process substitution and has not yet moved its pipe into place: it has both ends. */
+/* True for a shell that was forked for a process substitution and has not yet made the pipe its standard input: it
+ * still has both ends open. */
 static bool is_about_to_read(struct search *s, pid_t pid)
 {
 	char path[64], program[64];
@@ -85,9 +86,9 @@ static bool is_about_to_read(struct search *s, pid_t pid)
 	DIR *dir = n > 0 && strstr(program, "/bash") ? open_descriptors(pid) : NULL;
 	if (!dir)
 		return false;
-	for (struct dirent *e; !found && s->looks < LOOKS_MAX && (e = readdir(dir));) {
+	for (struct dirent *e; !found && s->visited < VISITED_MAX && (e = readdir(dir));) {
 		struct stat pipe;
-		s->looks++;
+		s->visited++;
 		found = e->d_name[0] != '.' && is_pipe(dirfd(dir), e->d_name, &pipe) &&
 			is_open_for(dirfd(dir), e->d_name, S_IRUSR) && process_writes_to(s, pid, pipe.st_ino);
 	}
@@ -100,12 +101,13 @@ static unsigned count_reader(pid_t pid, void *ctx)
 	struct search *s = ctx;
 	struct proc_stat process;
 	if (pid <= 1 || proc_stat(pid, &process) < 0 || process.session != s->session || process.state == 'Z' ||
-	    process.state == 'X' || s->looks >= LOOKS_MAX)
+	    process.state == 'X' || s->visited >= VISITED_MAX)
 		return 0;
 	return reads_to_its_end(s, pid) || is_about_to_read(s, pid);
 }
 
-/* The parent of such a process, or of one of its ancestors, is PID 1 once the session's leader has been reaped. */
+/* True if PID 1 has no child but this one. Then there are no readers: once the session's leader has been reaped, each
+ * reader or one of its ancestors is a child of PID 1. */
 static bool is_only_child(pid_t pid)
 {
 	char children[32], only[32];
@@ -124,5 +126,5 @@ unsigned readers_left(pid_t session, pid_t other)
 		return 0;
 	struct search s = { .session = session };
 	unsigned n = proc_each(count_reader, &s);
-	return s.looks < LOOKS_MAX ? n : 0;
+	return s.visited < VISITED_MAX ? n : 0;
 }

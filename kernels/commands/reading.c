@@ -39,7 +39,8 @@ static bool read_file(const char *path, char *text, size_t size)
 	return true;
 }
 
-/* Or /dev/tty, which is the same device for a process of the terminal's foreground group. */
+/* True if the descriptor is the terminal or /dev/tty, which is the same device for a process of the terminal's
+ * foreground group. */
 static bool is_terminal(const struct sleep *s, unsigned long fd)
 {
 	char path[64];
@@ -82,7 +83,7 @@ static bool selects(const struct sleep *s)
 	return false;
 }
 
-/* /proc lists what such a descriptor waits for. */
+/* /proc lists the descriptors that an epoll descriptor watches. */
 static bool epolls(const struct sleep *s)
 {
 	char path[64], text[8192];
@@ -137,7 +138,7 @@ static bool thread_waits(const struct search *search, pid_t pid, pid_t thread)
 	char path[64], text[256];
 	struct sleep s = { .pid = pid, .terminal = search->terminal };
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
-	/* "running" if the thread does not sleep. */
+	/* The file says "running" if the thread does not sleep. */
 	if (!read_file(path, text, sizeof(text)) ||
 	    sscanf(text, "%ld %lx %lx %lx", &s.call, &s.args[0], &s.args[1], &s.args[2]) != 1 + ARGUMENTS || !waits(&s))
 		return false;
@@ -145,7 +146,7 @@ static bool thread_waits(const struct search *search, pid_t pid, pid_t thread)
 	return true;
 }
 
-static unsigned look_at(pid_t pid, void *ctx)
+static unsigned check_process(pid_t pid, void *ctx)
 {
 	const struct search *search = ctx;
 	struct proc_stat st;
@@ -171,5 +172,5 @@ bool reading_find(pid_t group, dev_t terminal, struct reader *ret)
 {
 	struct search search = { .group = group, .terminal = terminal, .found = ret };
 	*ret = (struct reader){ 0 };
-	return group > 1 && proc_each(look_at, &search) > 0;
+	return group > 1 && proc_each(check_process, &search) > 0;
 }

@@ -13,8 +13,8 @@ struct reader {
 	uint64_t sleeps;
 };
 
-/* True if a thread of the process group sleeps in a system call that returns when something is typed at the
- * terminal (a device number). Also false where the kernel does not show it. */
+/* True if a thread of the process group sleeps in a system call that returns when something is typed at `terminal` (a
+ * device number). Also false if the Linux kernel does not show the system call. */
 bool reading_find(pid_t group, dev_t terminal, struct reader *ret);
 
 #endif

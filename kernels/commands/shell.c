@@ -13,24 +13,24 @@
 #define ARGUMENT_MAX (120u << 10)
 #define SET_FLAGS "abefhkmnptuvxBCEHPT"
 
-/* The command is read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and
- * its length is not bound by that of an argument.
+/* The command is read by eval, not as a script file: `$0`, line numbers and exit status are those of `bash -c`, and it
+ * may be longer than an argument.
  *
- * The trap survives `exit` and hides itself from `set -x`. It forks nothing: at the process limit bash would retry
- * for 15 seconds and spoil the exit status. So the names of the exported variables pass through the state's own
- * file. If the command replaces the shell or the trap, nothing is written and the old state stays. */
+ * The trap survives `exit` and hides itself from `set -x`. It does not fork: at the process limit bash would retry for
+ * 15 seconds and change the exit status. So the names of the exported variables pass through the state's own file. If
+ * the command replaces the shell or the trap, nothing is written and the old state stays. */
 #define TRAP                                                                                                                      \
 	"trap '{ set +x; builtin trap \"\" XFSZ; builtin compgen -e; builtin mapfile -t HUSK_NAMES </proc/self/fd/199;"           \
 	" builtin printf \"\\0%s\\0\" \"$PWD\"; for HUSK_NAME in \"${HUSK_NAMES[@]}\"; do"                                        \
 	"  [[ -v $HUSK_NAME ]] && builtin printf \"%s=%s\\0\" \"$HUSK_NAME\" \"${!HUSK_NAME}\"; done; builtin printf \"" END_MARK \
 	"\\0\"; } >&199 2>/dev/null' EXIT; "
-/* From a pipe bash reads one character at a time, so only two are sent; TMOUT would end the read. The first one
- * wakes bash, and any signal that came before takes effect then. So a shell counts as started once it has read the
- * second character. A shell that reads the end of the pipe was given no command. */
+/* Bash reads a pipe one character at a time, so only two are sent. TMOUT is cleared because it would end the read. The
+ * first character wakes bash, and any signal that arrived earlier takes effect then. So a shell counts as started once
+ * it has read the second character. If bash reads the end of the pipe instead, there is no command and it exits. */
 #define READ_GO "IFS= TMOUT= builtin read -r -N1 HUSK_COMMAND <&197 || { builtin trap - EXIT; builtin exit 1; }; "
 #define WAIT READ_GO "[[ $HUSK_COMMAND = w ]] && SECONDS=0; " READ_GO
-/* Variables that were held back (shell_hold_back()) are exported last: this bash started without them, and the
- * programs of the command get them. */
+/* Variables that were held back (shell_hold_back()) are exported just before the command: bash itself started without
+ * them, but the command's programs get them. */
 #define RESTORE                                                                                                        \
 	"for HUSK_NAME in \"${!" HELD "@}\"; do builtin export \"${HUSK_NAME#" HELD "}=${!HUSK_NAME}\";"               \
 	" builtin unset -v \"$HUSK_NAME\" HUSK_NAME; done; "
@@ -92,7 +92,7 @@ void shell_hold_back(struct strv *ret, const struct strv *env)
 		bool held = false;
 		for (size_t k = 0; k < ARRAY_LEN(beginnings) && !held; k++)
 			held = strncmp(env->v[i], beginnings[k], strlen(beginnings[k])) == 0;
-		/* bash has no variables with other names. */
+		/* A held variable with any other name is dropped: bash could not restore it. */
 		if (held && is_name(env->v[i], strcspn(env->v[i], "=")))
 			strv_addf(ret, HELD "%s", env->v[i]);
 		else if (!held)
@@ -133,7 +133,7 @@ int shell_state_parse(struct shell_state *ret, const char *data, size_t n)
 	s.cwd = xstrdup(cwd);
 	for (const char *at = cwd + strlen(cwd) + 1; at < end; at += strlen(at) + 1) {
 		if (streq(at, END_MARK)) {
-			/* bash keeps a path through symbolic links if it finds it here. */
+			/* With PWD set, bash keeps a path that goes through symbolic links. */
 			strv_addf(&s.env, "PWD=%s", s.cwd);
 			shell_state_release(ret);
 			*ret = s;

@@ -19,13 +19,13 @@
 #define TERM_PATIENCE_MS 500
 #define KILL_PATIENCE_MS 5000
 /* Several processes that end at once cause one check. */
-#define READERS_LOOK_MS 2
-/* A script that was run may have had process substitutions (`exec > >(tee log)`). A process that looks like one
- * may also be a background job with finished input (`echo yes | server &`). */
+#define READERS_CHECK_MS 2
+/* How long to wait for readers if the command itself has no `>(`. They may be process substitutions of a script that
+ * it ran (`exec > >(tee log)`), or a background job whose input has ended (`echo yes | server &`). */
 #define READERS_PATIENCE_MS 3000
 /* The type that the manager's terminal emulator understands. */
 #define TERMINAL_TYPE "TERM=xterm-256color"
-/* The shell and one program. */
+/* Processes that a command needs: the shell and one program. */
 #define PIDS_NEEDED 2
 
 static void start_or_retry(struct terminal *t);
@@ -162,7 +162,7 @@ static void conclude(struct terminal *t)
 		  });
 }
 
-static void on_look_for_readers(struct timeout *timer)
+static void on_check_readers(struct timeout *timer)
 {
 	struct terminal *t = container_of(timer, struct terminal, timer);
 	uint64_t now = clock_now_ms();
@@ -171,10 +171,10 @@ static void on_look_for_readers(struct timeout *timer)
 	if (now >= t->readers_until_ms || !readers_left(-t->pid, *t->kernel))
 		conclude(t);
 	else if (t->readers_until_ms != UINT64_MAX)
-		timeout_start(t->poller, &t->timer, t->readers_until_ms - now, on_look_for_readers);
+		timeout_start(t->poller, &t->timer, t->readers_until_ms - now, on_check_readers);
 }
 
-/* The shell has ended: true if processes that read from it are waited for. */
+/* Called when the shell has ended. True if the run waits for processes that still read the shell's output. */
 static bool wait_for_readers(struct terminal *t)
 {
 	if (t->stop || t->run->kind != RUN_TERMINAL || !readers_left(t->pid, *t->kernel))
@@ -183,7 +183,7 @@ static bool wait_for_readers(struct terminal *t)
 	t->readers_until_ms = certain ? UINT64_MAX : clock_now_ms() + READERS_PATIENCE_MS;
 	t->pid = -t->pid;
 	if (!certain)
-		timeout_start(t->poller, &t->timer, READERS_PATIENCE_MS, on_look_for_readers);
+		timeout_start(t->poller, &t->timer, READERS_PATIENCE_MS, on_check_readers);
 	return true;
 }
 
@@ -192,7 +192,7 @@ void terminal_reaped(struct terminal *t, pid_t pid, int status)
 	if (!t->run)
 		return;
 	if (t->pid < 0 && !t->stop)
-		timeout_start(t->poller, &t->timer, READERS_LOOK_MS, on_look_for_readers);
+		timeout_start(t->poller, &t->timer, READERS_CHECK_MS, on_check_readers);
 	if (pid != t->pid)
 		return;
 	if (!t->stop && !t->disk_full && !t->sockets_full && !bash_has_begun(&t->bash)) {
@@ -306,7 +306,7 @@ static void watch_install(struct terminal *t)
 	disk_start(&t->disk);
 }
 
-/* This is undone with the rest of the run's own environment. */
+/* Sets TERM for this run only: it is undone with the rest of the run's own environment. */
 static void set_terminal_type(struct strv *env)
 {
 	for (size_t i = 0; i < env->n; i++)
@@ -450,8 +450,8 @@ static void start_or_retry(struct terminal *t)
 	} else if (pid == -EAGAIN && clock_now_ms() < t->fork_until_ms) {
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
 	} else if (pid == -EAGAIN && !t->made_room) {
-		/* Most likely a fork bomb: without this no command could run again, not even one that ends the
-		 * bomb. */
+		/* Most likely a fork bomb. Unless it is killed here, no command could run again, not even one that ends
+		 * it. */
 		t->made_room = true;
 		t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 		procs_kill_others(*t->kernel);
@@ -461,7 +461,7 @@ static void start_or_retry(struct terminal *t)
 	}
 }
 
-/* False if the requested directory is not a directory; then the run has ended. */
+/* False if the requested directory cannot be entered; then the run has ended. */
 static bool find_cwd(struct terminal *t)
 {
 	const char *wanted = t->run->cwd;
@@ -486,9 +486,9 @@ void terminal_run(struct terminal *t, struct run *run)
 	run_start(run);
 	const char *why = NULL;
 	if (run->kind == RUN_INSTALL && !t->installer->n)
-		why = "This runtime installs no packages.";
+		why = "This runtime cannot install packages.";
 	else if (run->n_relays && relay_open(t->relay, run->relays, run->n_relays) < 0)
-		why = "The ports for its package indexes are not free.";
+		why = "The ports for the package indexes are in use.";
 	if (why)
 		finish(t, &(struct run_ending){ .ending = "refused", .detail = why });
 	else if (find_cwd(t))

@@ -1,10 +1,11 @@
 /* One shell command: a bash in its own process session, from its start to its end. A command ends when its shell has
- * exited and its process substitutions have read to their end. Its background processes keep running and are not
+ * exited and its process substitutions have read all of their input. Its background processes keep running and are not
  * waited for.
  *
- * An install runs the runtime's installer instead of bash: it reads the packages where bash reads its command, and
- * every process that it started ends with it. Code of a package may have changed the installer, so a new process
- * then writes the installed versions to where bash writes its state. */
+ * An install runs the runtime's installer instead of bash. The installer reads the list of packages from the descriptor
+ * that bash would read its command from, and every process that it started ends with it. Code of a package may have
+ * changed the installer, so a new process then lists the installed versions; it writes them to the descriptor that bash
+ * would write its state to. */
 #ifndef HUSK_KERNELS_COMMANDS_TERMINAL_H
 #define HUSK_KERNELS_COMMANDS_TERMINAL_H
 
@@ -16,27 +17,27 @@
 struct terminal {
 	struct poller *poller;
 	const struct limits *limits;
-	const pid_t *kernel; /* its pid; not killed to make room */
-	/* For installs: the program that installs, the one that reads the versions afterwards, and variables that
-	 * the latter must not have. */
+	const pid_t *kernel; /* the kernel's pid; it is not killed to make room */
+	/* For installs: the program that installs, the program that lists the installed versions afterwards, and
+	 * variables that the second program must not have. */
 	const struct strv *installer, *installed, *late_env;
 	struct relay *relay;	   /* for installs */
-	uint64_t floor;		   /* of the host's disk, for installs */
+	uint64_t floor;		   /* bytes to leave free on the host's disk, for installs */
 	struct shell_state *state; /* passes from each command to the next */
-	struct strv *more_env;	   /* for the state of the next command */
+	struct strv *more_env;	   /* added to the state before the next command */
 	struct bash *spare;	   /* started in advance for the next command, if there is one */
 	void (*on_idle)(struct terminal *t);
 
 	struct pipes pipes;
 	struct pty pty;	 /* of an interactive command */
 	struct run *run; /* NULL = nothing runs */
-	char *cwd;	 /* of this run only; NULL = the state's */
-	pid_t pid; /* 0 = not started or reaped; negative = the shell is reaped, other processes of its session are waited for */
+	char *cwd;	 /* directory of this run only; NULL = the state's */
+	pid_t pid; /* 0 = not started, or reaped; negative = the shell is reaped, but others of its session are not */
 	int status;
-	struct bash bash;    /* that has the command; without a pid */
-	const char *stop;    /* the ending if PID 1 stops it: "timeout", "interrupted" */
-	bool aside;	     /* it runs beside the queue and leaves no state */
-	bool killed_all;     /* not yet reported */
+	struct bash bash;    /* the bash that runs the command; for other programs, only state_fd is set */
+	const char *stop;    /* how the run ends because PID 1 stops it: "timeout", "interrupted", "error"; or NULL */
+	bool aside;	     /* the command runs beside the queue, and its state is not kept */
+	bool killed_all;     /* every process was killed; not yet reported */
 	bool made_room;	     /* processes were killed for this run */
 	bool too_large;	     /* the install is over its disk limit */
 	bool reads_versions; /* the installer has ended, and the versions are being read */
@@ -45,7 +46,7 @@ struct terminal {
 	uint64_t fork_until_ms;
 	uint64_t readers_until_ms;
 	struct timeout limit;
-	struct timeout timer; /* retries fork, or kills */
+	struct timeout timer; /* retries the fork, checks readers, or kills */
 	struct disk disk;     /* of the running install */
 };
 
@@ -58,7 +59,7 @@ void terminal_interrupt(struct terminal *t);
 void terminal_input(struct terminal *t, const char *text, size_t n);
 /* Reads the running command's output so far. */
 void terminal_drain(struct terminal *t);
-/* The running command has ended otherwise. */
+/* Forgets the running command: its end has been reported elsewhere. */
 void terminal_forget(struct terminal *t);
 void terminal_reaped(struct terminal *t, pid_t pid, int status);
 

@@ -3,12 +3,12 @@
 #include "base/alloc.h"
 #include "kernels/guard/spawn.h"
 
-/* A client that starts runs without a pause is not delayed by a fork of PID 1. */
+/* A spare is started only after this pause, so that PID 1's fork does not delay a client that starts run after run. */
 #define REST_MS 5
 #define SPARE_LIFE_MS 60000
-/* A killed process ends within this time, or hangs in the kernel. */
+/* A killed process ends within this time, or hangs in the Linux kernel. */
 #define LEAVE_MS 100
-/* Each cell costs a spare. A session that only runs cells soon gets no more of them. */
+/* Each cell ends the spare. After this many, a session that only runs cells gets no more spares. */
 #define SPARES_A_COMMAND 4
 /* Processes and memory that a spare must leave free. */
 #define PIDS_LEFT 32
@@ -49,7 +49,7 @@ int terminals_init(struct terminals *all, const struct strv *env)
 	return open_place(all);
 }
 
-/* Not directly into the state: a command that is running now replaces the state when it ends. */
+/* The variables are not added to the state directly: a command that is running now replaces the state when it ends. */
 void terminals_add_env(struct terminals *all, const struct strv *env)
 {
 	(void)terminals_drop_spare(all);
@@ -99,7 +99,7 @@ void terminals_rest(struct terminals *all)
 {
 	if (all->leaving)
 		return;
-	/* A run that was rejected has not used the spare. */
+	/* A rejected run stops the spare's timer without using the spare. */
 	if (all->spare.pid && !timeout_active(&all->spare_timer))
 		timeout_start(all->poller, &all->spare_timer, SPARE_LIFE_MS, on_unused);
 	else if (all->spares_left && !all->spare.pid)
@@ -133,12 +133,6 @@ bool terminals_drop_spare(struct terminals *all)
 
 /* ---- slots */
 
-static struct terminals *all_of(struct terminal *t)
-{
-	/* All slots point to the same state. */
-	return container_of(t->state, struct terminals, state);
-}
-
 /* A free slot, or NULL if all are in use or none can be created. */
 static struct terminal *free_place(struct terminals *all)
 {
@@ -165,7 +159,8 @@ void terminals_make_way(struct terminals *all)
 
 static void on_place_idle(struct terminal *t)
 {
-	struct terminals *all = all_of(t);
+	/* All slots point to the same state. */
+	struct terminals *all = container_of(t->state, struct terminals, state);
 	if (t == all->front)
 		all->on_idle(all);
 	else
@@ -174,7 +169,7 @@ static void on_place_idle(struct terminal *t)
 
 void terminals_run(struct terminals *all, struct run *run)
 {
-	/* Output that background processes of any command have written since. */
+	/* Hand over the output that background processes have written since their commands ended. */
 	for (size_t i = 0; i < all->n_open; i++)
 		if (!all->places[i].run && &all->places[i] != all->front)
 			pipes_hand_over(&all->places[i].pipes, run);

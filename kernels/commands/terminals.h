@@ -1,10 +1,10 @@
-/* All shell commands of a session. They run one after the other, and the working directory and exported variables
- * pass from each to the next. A command that no client waits for any more is put aside: the next one runs beside it,
- * and it leaves no state.
+/* All shell commands of a session. They run one after the other, and the working directory and exported variables pass
+ * from each to the next. A command that no client waits for any more is put aside: its state is not kept, and the next
+ * command runs beside it.
  *
- * While the session rests after a command, a bash is started in advance for the next one: the spare. It exists
- * only between runs, and for at most a minute. A cell does not begin before the spare is reaped, so no run can see
- * it except the command that gets it. */
+ * While the session rests after a command, a bash is started in advance for the next one: the spare. It exists only
+ * between runs, and for at most a minute. A cell does not begin before the spare is reaped, so no run can see it except
+ * the command that gets it. */
 #ifndef HUSK_KERNELS_COMMANDS_TERMINALS_H
 #define HUSK_KERNELS_COMMANDS_TERMINALS_H
 
@@ -14,27 +14,27 @@ struct terminals {
 	struct poller *poller;
 	const struct limits *limits;
 	const pid_t *kernel;
-	/* For installs: the program that installs, the one that reads the versions afterwards, and variables that
-	 * the latter must not have. */
+	/* For installs: the program that installs, the program that lists the installed versions afterwards, and
+	 * variables that the second program must not have. */
 	const struct strv *installer, *installed, *late_env;
 	struct relay *relay; /* for installs */
-	uint64_t floor;	     /* of the host's disk, for installs */
+	uint64_t floor;	     /* bytes to leave free on the host's disk, for installs */
 	/* A queued run can start. */
 	void (*on_idle)(struct terminals *all);
-	/* No process of a run that is waited for is left in the session. */
+	/* True if no run is in progress and no console is open. */
 	bool (*is_at_rest)(const struct terminals *all);
 	/* The spare that terminals_drop_spare() killed has ended. */
 	void (*on_gone)(struct terminals *all);
 
 	struct shell_state state;
 	struct strv more_env;
-	bool killed_all; /* while no command ran; not yet reported */
+	bool killed_all; /* every process was killed while no command ran; not yet reported */
 	struct terminal places[ASIDE_MAX + 1];
 	size_t n_open;		/* slots that were ever used */
 	struct terminal *front; /* runs the commands of the queue */
 	struct bash spare;
 	pid_t leaving;	      /* pid of a spare that was killed; 0 = none */
-	unsigned spares_left; /* that may be started before the next command */
+	unsigned spares_left; /* spares that may be started before the next command */
 	struct timeout spare_timer;
 };
 
@@ -42,7 +42,7 @@ struct terminals {
 int terminals_init(struct terminals *all, const struct strv *env);
 /* Commands that start from now on get these variables too. */
 void terminals_add_env(struct terminals *all, const struct strv *env);
-/* The next command starts there; only when none runs. */
+/* The next command starts in this directory. Only call it while no command runs. */
 void terminals_set_cwd(struct terminals *all, const char *cwd);
 /* Starts a queued run; only when idle. */
 void terminals_run(struct terminals *all, struct run *run);
@@ -57,19 +57,20 @@ void terminals_input(struct terminals *all, const struct run *run, const char *t
 /* A process has ended, or was stopped. */
 void terminals_changed(struct terminals *all);
 void terminals_reaped(struct terminals *all, pid_t pid, int status);
-/* Reads what the pipes of a run hold. */
+/* Reads the output that commands have written so far. */
 void terminals_drain(struct terminals *all);
-/* Every process was killed to save the container. This is reported in each run, or in the next. */
+/* Every process was killed to save the container. Each running command reports this; if none runs, the next one
+ * does. */
 void terminals_killed_all(struct terminals *all);
 /* Every process is about to be killed because the home directory is full. The runs end with this reason. */
 void terminals_disk_full(struct terminals *all);
 void terminals_sockets_full(struct terminals *all);
-/* All runs have ended otherwise. */
+/* Forgets all runs: their ends have been reported elsewhere. */
 void terminals_forget(struct terminals *all);
 /* A run has ended and none has begun: a spare may be started soon. */
 void terminals_rest(struct terminals *all);
-/* Something begins that must not see a spare: there is none until the session rests again. False if a spare is
- * still ending; on_gone() follows. */
+/* Kills the spare, because something begins that must not see it. No spare is started until the session rests again.
+ * False if the spare has not ended yet: on_gone() follows. */
 bool terminals_drop_spare(struct terminals *all);
 static inline bool terminals_idle(const struct terminals *all)
 {

@@ -31,12 +31,13 @@ static int refuse(const char *why)
 	return 1;
 }
 
-/* Engines report a container as running a moment before its PID 1 listens, and there is no event to wait for. */
+/* Engines report a container as running a moment before its PID 1 listens. There is no event to wait for, so this
+ * retries. */
 static int dial(void)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	AUTO(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* Must be set before PID 1 can send its credentials. Where they are not needed this has no effect. */
+	/* Must be set before PID 1 can send its credentials. Has no effect where they are not needed. */
 	if (fd < 0 || creds_expect(fd) < 0)
 		return -1;
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
@@ -118,7 +119,7 @@ int attach_run(void)
 		return refuse("refused: only the manager's user (65531) may control the session");
 	AUTO(closep) int fd = dial();
 	if (fd < 0)
-		return refuse("PID 1 does not listen: this is not a Husk container, or it is ending");
+		return refuse("PID 1 is not listening: this is not a Husk container, or it is ending");
 	if (!is_pid_one(fd))
 		return refuse("refused: the listener is not PID 1");
 	up.to = down.from = fd;

@@ -41,7 +41,7 @@ static bool take_env(struct strv *ret, json_t *env)
 int claim_parse(struct claim *ret, const void *payload, size_t n)
 {
 	AUTO(claim_release) struct claim c = { 0 };
-	/* A text with a NUL counts as invalid here. */
+	/* json_loadb() also rejects strings that contain a NUL. */
 	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES, NULL);
 	const char *session, *cwd = NULL;
 	json_int_t lease, lifetime;

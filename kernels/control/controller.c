@@ -10,7 +10,7 @@
 
 #define BACKLOG 128
 #define ACCEPTS_A_TURN 32
-/* Together with an incomplete frame of a file, this stays within what a reader keeps. */
+/* Fits, together with an incomplete frame of a file, into the buffer that a frame reader keeps. */
 #define READ_BYTES (128u << 10)
 /* Each flush makes room for one more step of the file transfers; after this many, other work gets its turn. */
 #define FLUSHES_A_TURN 8
@@ -100,7 +100,7 @@ static void handle_hello(struct client *client, const struct frame *f)
 
 /* ---- frames */
 
-/* Runs beyond the limit are not kept, or the list would grow past it: their END is sent only once. */
+/* A refused run is not kept, since the list would grow past its limit. Therefore its END is sent only once. */
 static void refuse_call(struct controller *c, uint32_t number)
 {
 	json_auto_t *end = json_pack("{s:s, s:i, s:i, s:i, s:s}", "ending", "refused", "duration_ms", 0, "stdout_bytes",
@@ -163,7 +163,7 @@ static int on_interrupt(struct controller *c, const struct frame *f)
 	return 0;
 }
 
-/* With a payload it acknowledges a mark, not the end. */
+/* An ACK with a payload acknowledges a mark, and one without a payload the end of a run. */
 static int on_ack(struct controller *c, const struct frame *f)
 {
 	if (!f->header.length) {
@@ -358,14 +358,14 @@ static void on_client(struct watch *w, short revents)
 
 /* ---- the socket */
 
-/* False if the client is another user. */
+/* False if the client does not run as the controller's user. */
 static bool may_be_controller(int fd, bool *ret_unknown)
 {
 	struct ucred peer;
 	int r = creds_of_peer(fd, &peer);
 	*ret_unknown = r == -ENOTSUP;
-	/* PID 1 sends its credentials first, so that the other end writes its own when the kernel is ready to add
-	 * them. */
+	/* PID 1 sends its credentials first. The other end waits for them, and sends its own when the system is ready
+	 * to add the sender. */
 	if (*ret_unknown)
 		return creds_expect(fd) == 0 && creds_send(fd) == 0;
 	return r == 0 && peer.uid == CONTROLLER_UID;
@@ -454,8 +454,8 @@ void controller_answer(struct controller *c, uint32_t call, const void *json, si
 		(void)sender_raw(&c->sender, FRAME_ANSWER, call, json, n);
 }
 
-/* Produces frames that are created only when there is room for them. Files and consoles take turns, since one
- * holds up the other. */
+/* Produces frames that are created only when there is room for them. Files and consoles take turns to be first, since
+ * the first may use up the room. */
 static bool produce(struct controller *c, bool files_first)
 {
 	bool files = files_first && files_step(&c->files);

@@ -1,4 +1,5 @@
-/* The manager's stream: who may control, hello, epoch, frames in and out. There is one controller at a time. */
+/* The manager's stream: access control, hello, epoch, and frames in both directions. There is one controller at a
+ * time. */
 #ifndef HUSK_KERNELS_CONTROL_CONTROLLER_H
 #define HUSK_KERNELS_CONTROL_CONTROLLER_H
 
@@ -10,7 +11,7 @@
 #include "kernels/system/frames.h"
 #include "kernels/system/poller.h"
 
-/* Clients that have not said hello yet. */
+/* Limits for clients that have not sent their HELLO: their number, and the time they have for it. */
 #define CONTROLLER_CLIENTS_MAX 4
 #define CONTROLLER_PATIENCE_MS 5000
 
@@ -36,7 +37,7 @@ struct controller {
 	/* The controller requests the state of the session: controller_info() follows, now or a moment later. */
 	void (*on_status)(struct controller *c, uint32_t call);
 	/* The controller sends a query for the kernel: controller_answer() follows, once. */
-	void (*on_query)(struct controller *c, uint32_t call, const json_t *question);
+	void (*on_query)(struct controller *c, uint32_t call, const json_t *request);
 	void (*on_stop)(struct controller *c);
 
 	int listen_fd;
@@ -59,10 +60,10 @@ struct controller {
 
 /* The caller has set the fields above listen_fd. Binds the control socket: 0 or -errno. */
 int controller_init(struct controller *c);
-/* A connection that PID 1 has made to a server: trusted, without a time limit for its hello. Takes the descriptor;
- * -EBUSY if there is no free slot. */
+/* Adds a connection that PID 1 has made to a server: trusted, without a time limit for its hello. Takes ownership of
+ * the descriptor; -EBUSY if there is no free slot. */
 int controller_take(struct controller *c, int fd);
-/* True if there is such a connection, with or without a hello. */
+/* True if there is a connection that PID 1 has made, with or without a hello. */
 bool controller_has_dialled(const struct controller *c);
 /* Sends an EVENT to the controller, if there is one. */
 void controller_event(struct controller *c, const json_t *event);

@@ -9,7 +9,7 @@
 
 #define AGAIN_MS 1000
 
-/* A listener outside of our pid namespace shows pid 0; nothing inside can. */
+/* A listener outside of our pid namespace shows pid 0, and no process inside can. */
 static bool is_outside(int fd)
 {
 	struct ucred peer;
@@ -35,7 +35,7 @@ static void on_events(struct watch *w, short revents)
 		d->due = true;
 }
 
-static void stop_looking(struct dial *d)
+static void unwatch_folder(struct dial *d)
 {
 	watch_stop(&d->watch);
 	closep(&d->events);
@@ -43,7 +43,7 @@ static void stop_looking(struct dial *d)
 }
 
 /* Servers rename their socket into place once it accepts connections. */
-static int look(struct dial *d)
+static int watch_folder(struct dial *d)
 {
 	AUTO(closep) int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (fd < 0 || inotify_add_watch(fd, LINE_FOLDER, IN_MOVED_TO | IN_ONLYDIR) < 0)
@@ -63,15 +63,15 @@ void dial_turn(struct dial *d, uint64_t now_ms)
 	if (!d->enabled)
 		return;
 	if (controller_present(d->controller)) {
-		stop_looking(d);
+		unwatch_folder(d);
 		return;
 	}
-	/* A server may be slow to accept the connection. */
+	/* PID 1 has already dialled, but the server has not sent its hello yet; or it is too early to retry. */
 	if (controller_has_dialled(d->controller) || now_ms < d->again_ms)
 		return;
 	if (d->events < 0) {
-		/* Without inotify a timer decides. */
-		d->again_ms = look(d) < 0 ? now_ms + AGAIN_MS : 0;
+		/* Without inotify, PID 1 retries after AGAIN_MS. */
+		d->again_ms = watch_folder(d) < 0 ? now_ms + AGAIN_MS : 0;
 		d->due = true;
 	}
 	if (!d->due)

@@ -1,6 +1,6 @@
-/* PID 1 finds its server: if a folder with the server's socket is mounted, PID 1 dials that socket whenever it has
- * no controller, and notices a new server by the folder's events. Sandbox code cannot write there, and the
- * listener must be outside of the container. Other ways in (attach) are always open. */
+/* Connects PID 1 to its server. If a folder with the server's socket is mounted, PID 1 dials that socket whenever it
+ * has no controller, and notices a new server by the folder's events. Sandbox code cannot write there, and the listener
+ * must be outside of the container. A controller can always connect through attach instead. */
 #ifndef HUSK_KERNELS_CONTROL_DIAL_H
 #define HUSK_KERNELS_CONTROL_DIAL_H
 
@@ -13,7 +13,7 @@ struct dial {
 	int events;   /* inotify, only while there is no controller: the kernel grants a user few of them. -1 = none */
 	struct watch watch;
 	bool due;	   /* there may be a socket that was not tried yet */
-	uint64_t again_ms; /* after a failure that no event ends */
+	uint64_t again_ms; /* time of the next try after a failure that no event will resolve; 0 = none */
 };
 
 void dial_init(struct dial *d, struct poller *p, struct controller *c);

@@ -16,7 +16,7 @@
 #define BYTES_A_NAME 4096
 #define NAMES_MIN 1024
 #define BLOCK 512
-/* Writing this much below the host's floor is not an accident. */
+/* While the host's disk is below its floor, a container may write this much in a round. */
 #define FLOOR_SLACK (1u << 20)
 
 static void on_timer(struct timeout *timer);
@@ -48,7 +48,7 @@ static uint64_t written_by_the_dead(void)
 	return getrusage(RUSAGE_CHILDREN, &usage) == 0 ? (uint64_t)usage.ru_oublock * BLOCK : 0;
 }
 
-/* The youngest process of our namespace, dead or alive; 0 if unknown. */
+/* The pid of the process that was started last in this namespace; 0 if unknown. */
 static uint64_t last_pid(void)
 {
 	char text[128];
@@ -107,8 +107,8 @@ static bool is_over(const struct disk_volume *v, uint64_t factor)
 	return bytes > factor * v->limit || v->usage.names > factor * names_limit(v) || v->usage.deep;
 }
 
-/* Twice the limit counts only if the processes have been asked to stop and still write: a fast disk takes a lot
- * between two rounds. */
+/* Twice the limit is DISK_BEYOND only if the last round was over the limit too and the use still grows: a fast disk can
+ * take a lot of data between two rounds. */
 static enum disk_state judge(const struct disk *d, bool writes, bool grows, const char **ret_why)
 {
 	uint64_t all = limit_of_all(d);
@@ -118,10 +118,10 @@ static enum disk_state judge(const struct disk *d, bool writes, bool grows, cons
 		beyond |= is_over(&d->volumes[i], 2) && !d->volumes[i].usage.deep;
 	}
 	if (d->hidden > all) {
-		*ret_why = "hid more on disk than it may have there";
+		*ret_why = "hid more data on disk than its limit allows";
 		return DISK_BEYOND;
 	}
-	*ret_why = "has more on disk than it may have there";
+	*ret_why = "has more data on disk than its limit allows";
 	if (beyond || full)
 		return beyond && grows && d->state != DISK_FINE ? DISK_BEYOND : DISK_FULL;
 	if (d->free < d->floor && writes) {
@@ -131,7 +131,7 @@ static enum disk_state judge(const struct disk *d, bool writes, bool grows, cons
 	return DISK_FINE;
 }
 
-/* True if it is unknown what the container has written since the last round. */
+/* True if it is unknown how much the container has written since the last round. */
 static bool is_secretive(struct disk *d)
 {
 	bool partial = d->unlinked.partial;
@@ -174,7 +174,7 @@ static void end_round(struct disk *d)
 
 /* ---- rounds */
 
-/* The pause is over, or the disk has lost a part of what is left of the limit. */
+/* True if the pause is over, or the disk's free space has shrunk by a part of what is left of the limit. */
 static bool is_due(const struct disk *d)
 {
 	uint64_t all = limit_of_all(d), left = d->used < all ? all - d->used : 0;

@@ -1,14 +1,14 @@
-/* Keeps a container's files within their limits on disk where the engine has no quota for it. The volumes are counted
+/* Keeps a container's files within their limits on disk where the engine has no quota for them. The volumes are counted
  * again and again (blocks, names, and files that are unlinked and still open), a little at a time, as often as every
- * 200 ms while the disk gets fuller. Files that are hidden from counting show in the free space of the disk: if that
- * falls by more than is counted, the difference counts as hidden, and may be as large as the limit and no larger.
+ * 200 ms while the disk gets fuller. Files that are hidden from counting show in the free space of the disk: if the
+ * free space falls by more than was counted, the difference counts as hidden. Hidden data may not exceed the limit.
  *
- * Other processes of the host write to the same disk, so the difference counts only as far as this container has
- * written as much itself. The guard makes sure that blocks must be written (kernels/guard/guard.h). In two cases
- * the count of written bytes is useless, and then the whole difference counts. The first: descriptors are in
- * transit through a socket, or a process cannot be examined. The second: something else has an unknown size (a
- * locked directory, a file that is only mapped) and processes have started since the last round, since one that
- * started and ended without being waited for leaves no count. */
+ * Other processes of the host write to the same disk, so the difference counts only up to the number of bytes that this
+ * container has written itself. The guard makes sure that disk blocks can only be allocated by writing
+ * (kernels/guard/guard.h). In two cases the count of written bytes is useless, and then the whole difference counts.
+ * The first: descriptors are in transit through a socket, or a process cannot be examined. The second: something else
+ * has an unknown size (a locked directory, a file that is only mapped) and processes have started since the last round:
+ * one that has already ended without being waited for leaves no count. */
 #ifndef HUSK_KERNELS_DISK_DISK_H
 #define HUSK_KERNELS_DISK_DISK_H
 
@@ -22,7 +22,7 @@
 enum disk_state {
 	DISK_FINE,
 	DISK_FULL,   /* over the limit, or the host's disk is below its floor while this container writes */
-	DISK_BEYOND, /* so far over it that the container must end: hidden files, or twice the limit and growing */
+	DISK_BEYOND, /* so far over that the container must end: too much hidden data, or twice the limit and growing */
 };
 
 struct disk_volume {
@@ -37,7 +37,8 @@ struct disk {
 	struct disk_volume volumes[DISK_VOLUMES_MAX];
 	size_t n;	/* 0 = nothing to watch */
 	uint64_t floor; /* bytes that must stay free on the host's disk */
-	/* After each round with a state other than fine and without a decrease; `why` completes "the session …". */
+	/* Called after a round with DISK_BEYOND, or with DISK_FULL if more space or names are in use. `why` completes
+	 * "the session …". */
 	void (*on_over)(struct disk *d, enum disk_state state, const char *why);
 
 	enum disk_state state;
@@ -59,14 +60,14 @@ struct disk {
 /* Starts to watch; the caller has set poller, volumes, n, floor and on_over. */
 void disk_start(struct disk *d);
 void disk_stop(struct disk *d);
-/* Stops counting until disk_resume(), while nothing in the container can run. Bytes that other processes of the
- * host write meanwhile do not count as hidden. */
+/* Stops counting until disk_resume(); for a time in which nothing in the container can run. Bytes that other processes
+ * of the host write meanwhile do not count as hidden. */
 void disk_pause(struct disk *d);
 void disk_resume(struct disk *d);
-/* Counts to the end at once; used when no other process is left that could delay it. */
+/* Counts a whole round without a pause; used when no other process is left that could make it longer. */
 enum disk_state disk_count_now(struct disk *d);
 
-/* Bytes that still fit into the first volume by the last count: within its limit, and above the floor of the
+/* Room that is left in the first volume according to the last count: within its limit, and above the floor of the
  * host's disk. */
 struct disk_room {
 	uint64_t bytes, names, limit;
@@ -78,7 +79,8 @@ struct disk_round {
 	uint64_t used, free, written;
 	bool secretive; /* the number of written bytes is unknown */
 };
-/* How much of the disk space lost since the last round this container has written to files that cannot be found. */
+/* Returns the new number of hidden bytes: `hidden`, the number up to the last round, plus the disk space lost since
+ * then that this container has written to files that cannot be found. */
 uint64_t disk_hidden(uint64_t hidden, const struct disk_round *before, const struct disk_round *now);
 
 #endif

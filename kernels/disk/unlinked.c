@@ -97,7 +97,8 @@ static uint64_t number_after(const char *text, const char *label)
 	return at ? strtoull(at + strlen(label), NULL, 10) : 0;
 }
 
-/* A process that cannot be examined is the manager's attach, which writes nothing, or has made itself undumpable. */
+/* True for the manager's attach, which writes nothing. Any other process that cannot be examined has made itself
+ * undumpable. */
 static bool is_attach(const char *pid)
 {
 	char text[1024];
@@ -119,7 +120,7 @@ bool unlinked_parse_map(const char *line, dev_t device, uint64_t *ret_inode, uin
 	return true;
 }
 
-static void look_at_maps(struct unlinked_walk *w)
+static void count_maps(struct unlinked_walk *w)
 {
 	AUTO(freep) char *text = xmalloc(MAPS_MAX);
 	ssize_t n = read_file(w->place, "maps", text, MAPS_MAX);
@@ -142,7 +143,7 @@ static void count_unlinked(struct unlinked_walk *w, const struct stat *st)
 }
 
 /* An unlinked file may be a running program, and an unlinked directory the working directory of a process. */
-static void look_at_links(struct unlinked_walk *w)
+static void count_links(struct unlinked_walk *w)
 {
 	static const char *const links[] = { "exe", "cwd" };
 	char path[128];
@@ -192,12 +193,12 @@ static void enter_process(struct unlinked_walk *w, const char *pid)
 		return;
 	w->written += number_after(text, "\nwrite_bytes: ");
 	find_place(w);
-	look_at_links(w);
+	count_links(w);
 	(void)snprintf(path, sizeof(path), "/proc/%s/fd", w->place);
 	w->fds = opendir(path);
 }
 
-static void look_at_fd(struct unlinked_walk *w, const char *name)
+static void count_fd(struct unlinked_walk *w, const char *name)
 {
 	struct stat st;
 	char path[64], text[512];
@@ -217,7 +218,7 @@ static void leave_process(struct unlinked_walk *w)
 {
 	closedir(take_ptr(w->fds));
 	if (!streq(w->pid, "1"))
-		look_at_maps(w);
+		count_maps(w);
 }
 
 bool unlinked_step(struct unlinked_walk *w, int steps)
@@ -225,7 +226,7 @@ bool unlinked_step(struct unlinked_walk *w, int steps)
 	while (w->processes && steps > 0) {
 		const struct dirent *d = readdir(w->fds ? w->fds : w->processes);
 		if (d && w->fds) {
-			look_at_fd(w, d->d_name);
+			count_fd(w, d->d_name);
 			steps--;
 		} else if (w->fds) {
 			leave_process(w);

@@ -1,7 +1,7 @@
 /* Files on disk that no directory shows: files and directories that were unlinked while a descriptor, a mapping, a
  * running program or a working directory keeps them. Also the number of bytes that processes have written to disk.
- * Processes are examined a little at a time, like trees. A descriptor that was sent over a unix socket and not
- * received belongs to no process: only the number of these is known. */
+ * Processes are examined a little at a time, like trees. A descriptor that was sent over a unix socket and not received
+ * belongs to no process: only the number of such descriptors is known. */
 #ifndef HUSK_KERNELS_DISK_UNLINKED_H
 #define HUSK_KERNELS_DISK_UNLINKED_H
 
@@ -13,10 +13,10 @@
 struct unlinked_walk {
 	dev_t device;
 	DIR *processes; /* NULL = nothing to do */
-	DIR *fds;	/* of the process that is being examined; NULL = none */
+	DIR *fds;	/* descriptors of the process that is being examined; NULL = none */
 	uint64_t *seen; /* inodes, a hash table */
 	size_t slots, n_seen;
-	uint64_t bytes;		 /* of unlinked files on the device */
+	uint64_t bytes;		 /* bytes of unlinked files on the device */
 	uint64_t written;	 /* by living processes, to any disk */
 	uint64_t in_flight;	 /* descriptors that were sent and not yet received */
 	bool secretive;		 /* a process of the sandbox user hides its open files and the bytes it has written */
@@ -29,8 +29,8 @@ int unlinked_begin(struct unlinked_walk *w, dev_t device);
 bool unlinked_step(struct unlinked_walk *w, int steps);
 void unlinked_end(struct unlinked_walk *w);
 
-/* A line of /proc/PID/maps: true if it maps an unlinked file of the device; returns its inode and the mapped
- * bytes. */
+/* Parses a line of /proc/PID/maps. True if it maps an unlinked file of the device; then returns the file's inode and
+ * the mapped bytes. */
 bool unlinked_parse_map(const char *line, dev_t device, uint64_t *ret_inode, uint64_t *ret_bytes);
 
 #endif

@@ -44,7 +44,7 @@ static void count(struct usage *sum, const struct stat *st)
 
 /* A directory that denies its owner access hides its content. Then the caller watches the free space of the disk
  * instead. */
-static void look_at(struct usage_walk *w, const char *name)
+static void visit(struct usage_walk *w, const char *name)
 {
 	int dir = dirfd(w->levels[w->depth - 1]);
 	struct stat st;
@@ -68,7 +68,7 @@ bool usage_step(struct usage_walk *w, int steps)
 		if (!d)
 			closedir(w->levels[--w->depth]);
 		else if (!streq(d->d_name, ".") && !streq(d->d_name, ".."))
-			look_at(w, d->d_name);
+			visit(w, d->d_name);
 	}
 	return w->depth > 0;
 }

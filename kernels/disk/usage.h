@@ -1,6 +1,6 @@
-/* The space of a tree of files on disk, counted a little at a time: blocks and names, at any depth, even if files
- * move meanwhile. A name with several links counts for its share of the blocks, so each file is counted once
- * wherever its links are. */
+/* Counts the disk space of a tree of files, a little at a time: blocks and names, even if files move meanwhile. Each
+ * name of a file with several links counts a share of its blocks, so the file is counted once wherever its names
+ * are. */
 #ifndef HUSK_KERNELS_DISK_USAGE_H
 #define HUSK_KERNELS_DISK_USAGE_H
 
@@ -13,7 +13,7 @@
 
 struct usage {
 	uint64_t bytes;	   /* blocks */
-	uint64_t apparent; /* file lengths where these are larger: the size of a copy without holes */
+	uint64_t apparent; /* blocks or length of each file, whichever is larger: the size of a copy without holes */
 	uint64_t names;
 	bool deep;
 	bool locked; /* a directory could not be read */

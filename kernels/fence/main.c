@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/boot-id.h"
 #include "base/parse.h"
 #include "kernels/fence/rules.h"
 #include "kernels/fence/table.h"
@@ -40,7 +41,7 @@ static bool is_kept(const struct table *t, const struct openings *openings)
 	return false;
 }
 
-/* A kernel without `reject` answers with ENOENT. */
+/* A Linux kernel without `reject` answers with ENOENT. */
 static int replace(int fd, const struct table *t, const struct openings *openings)
 {
 	int r = 0;
@@ -68,13 +69,21 @@ static int attempt(const struct request *q, const char **ret_word)
 		r = openings_merge(&wanted, &old, &q->openings, now_seconds(), q->seconds);
 	if (r < 0)
 		return r;
-	/* A check compares the table with its last setting. */
+	/* `look` compares the table with the rules for the openings that it already has. */
 	if (is_kept(&t, q->change ? &wanted : &old)) {
 		*ret_word = FENCE_KEPT;
 		return 0;
 	}
 	*ret_word = !q->change ? (t.is_there ? FENCE_CHANGED : FENCE_MISSING) : t.is_there ? FENCE_RESET : FENCE_SET;
 	return q->change ? replace(fd, &t, &wanted) : 0;
+}
+
+/* Lets the server see whether containers share its Linux kernel. */
+static void print_kernel(void)
+{
+	char id[BOOT_ID_SIZE];
+	if (boot_id_read(id))
+		printf(FENCE_KERNEL "%s\n", id);
 }
 
 static int run(const struct request *q)
@@ -88,10 +97,12 @@ static int run(const struct request *q)
 	}
 	if (r == 0) {
 		puts(word);
+		if (q->change)
+			print_kernel();
 		return FENCE_EXIT_DONE;
 	}
 	fprintf(stderr, "husk-fence: %s\n", strerror(-r));
-	/* Errors that another try would not change. */
+	/* Errors that a retry cannot fix. */
 	bool never = r == -EPERM || r == -ENOENT || r == -EOPNOTSUPP || r == -EPROTONOSUPPORT || r == -EAFNOSUPPORT ||
 		     r == -EINVAL || r == -ENOSYS;
 	return never ? FENCE_EXIT_NEVER : FENCE_EXIT_FAILED;

@@ -9,7 +9,7 @@
 
 /* Starts a message of nf_tables for the family inet at the end of b; returns its offset. */
 size_t message_begin(struct buf *b, uint16_t type, uint16_t flags);
-/* Likewise for nfnetlink itself: the begin and end of a batch. */
+/* Likewise for nfnetlink itself: the beginning and end of a batch. */
 size_t message_begin_batch(struct buf *b, uint16_t type);
 void message_end(struct buf *b, size_t start);
 
@@ -21,7 +21,7 @@ void attr_add_u8(struct buf *b, uint16_t type, uint8_t value);
 size_t attr_nest(struct buf *b, uint16_t type);
 void attr_nest_end(struct buf *b, size_t start);
 
-/* A run of attributes. */
+/* A sequence of attributes. */
 struct attrs {
 	const uint8_t *data;
 	size_t n;
@@ -29,12 +29,12 @@ struct attrs {
 
 /* The attributes of a message of nf_tables; empty if the message is too short. */
 struct attrs message_attrs(const struct nlmsghdr *message);
-/* The k-th of this type, from 0; false if there is none. */
+/* The k-th attribute of this type, counted from 0; false if there is none. */
 bool attrs_find(struct attrs in, uint16_t type, size_t k, struct attrs *ret_value);
-/* A text of this type; NULL if there is none or it is not terminated. */
+/* The text of the first attribute of this type; NULL if there is none or the text is not terminated. */
 const char *attrs_str(struct attrs in, uint16_t type);
-/* Is all of `mine` in `theirs`, with list elements in the same order and number? The kernel adds further
- * attributes. */
+/* True if all of `mine` is in `theirs`, with list elements in the same order and number. `theirs` may have more, since
+ * the Linux kernel adds attributes. */
 bool attrs_within(struct attrs mine, struct attrs theirs);
 
 #endif

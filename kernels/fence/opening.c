@@ -16,7 +16,7 @@ static int read_number(const char *text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-/* Bits behind the prefix have no meaning, and with them the rule would never match. */
+/* Bits after the prefix have no meaning, and a rule that contains them would never match. */
 static void clear_host_bits(struct opening *o)
 {
 	for (unsigned bit = o->prefix; bit < (o->v6 ? 128u : 32u); bit++)
@@ -93,7 +93,8 @@ int openings_add(struct openings *list, const struct opening *o)
 	return 0;
 }
 
-/* An opening that is valid for some time yet is not renewed, so that checking an intact fence changes nothing. */
+/* True if the place is open at least until this time. Then it is not renewed, so that checking an intact fence changes
+ * nothing. */
 static bool holds(const struct openings *list, const struct opening *o, uint64_t until)
 {
 	for (size_t i = 0; i < list->n; i++)

@@ -1,13 +1,13 @@
-/* An opening in the fence: a network, or one port of it, that a server's settings allow its sessions to reach.
- * Several servers share one fence. Each place is open once in it, until some time after the last server that asked
- * for it has gone; the opening records that server. */
+/* An opening in the fence: a network, or one port of it, that a server's settings allow its sessions to reach. Several
+ * servers share one fence, which has one opening for each place. An opening lasts until some time after the last server
+ * that asked for it has gone, and records that server. */
 #ifndef HUSK_KERNELS_FENCE_OPENING_H
 #define HUSK_KERNELS_FENCE_OPENING_H
 
 #include "base/defs.h"
 
 #define OWNER_MAX 64
-/* More than any settings name, and few enough for one batch. */
+/* More than any server's settings contain, and few enough for one batch. */
 #define OPENINGS_MAX 200
 #define OPENING_TEXT_MAX 160
 
@@ -15,7 +15,7 @@ struct opening {
 	char owner[OWNER_MAX + 1];
 	uint64_t until; /* seconds since boot, suspended time included */
 	bool v6;
-	uint8_t address[16]; /* 4 or 16 bytes, zero behind the prefix */
+	uint8_t address[16]; /* 4 or 16 bytes, zero after the prefix */
 	uint8_t prefix;
 	uint16_t port; /* TCP port; 0 = everything */
 };
@@ -25,14 +25,14 @@ struct openings {
 	size_t n;
 };
 
-/* ADDRESS/PREFIX or ADDRESS/PREFIX,PORT; -EINVAL. Does not set owner and time. */
+/* Parses ADDRESS/PREFIX or ADDRESS/PREFIX,PORT. 0 or -EINVAL. Does not set owner and time. */
 int opening_parse(struct opening *o, const char *text);
 /* The comment of its rule: "husk OWNER UNTIL ADDRESS/PREFIX[,PORT]". */
 void opening_write(const struct opening *o, char ret[OPENING_TEXT_MAX]);
 int opening_read(struct opening *o, const char *text);
 /* True if both open the same place, whatever their owner and end. */
 bool opening_same(const struct opening *a, const struct opening *b);
-/* If the place is already open, the later end counts. -ENOSPC when there are too many. */
+/* If the list already has the place, the later end counts. -ENOSPC when there are too many. */
 int openings_add(struct openings *list, const struct opening *o);
 /* The openings of the new fence: earlier ones that are still valid, and those requested now, for this many
  * seconds. -ENOSPC. */

@@ -10,12 +10,12 @@
 
 #include "kernels/fence/message.h"
 
-/* Before the rules of engines and firewalls, which have priority 0. */
+/* The rules run before those of engines and firewalls, which have priority 0. */
 #define PRIORITY (-10)
 #define SET_V4 "connections4"
 #define SET_V6 "connections6"
 #define SOURCES_MAX 65535
-/* nft's numbers of these types, which the kernel only stores. */
+/* nft's numbers for these types. The Linux kernel stores them without using them. */
 #define TYPE_IPV4_ADDRESS 7
 #define TYPE_IPV6_ADDRESS 8
 /* First byte of a rule's user data: the rest is a comment. */
@@ -26,8 +26,8 @@
 #define STATE_NEW STATE_BIT(IP_CT_NEW)
 #define STATE_RELATED STATE_BIT(IP_CT_RELATED)
 
-/* Private, shared, link-local and multicast addresses. No other ranges, since some machines have package indexes
- * in unusual ones. */
+/* Private, shared, link-local and multicast addresses. Other special ranges are not fenced, since some machines have
+ * package indexes in them. */
 static const char *const fenced[] = { "10.0.0.0/8",    "172.16.0.0/12",	 "192.168.0.0/16",
 				      "100.64.0.0/10", "169.254.0.0/16", "224.0.0.0/4",
 				      "fc00::/7",      "fe80::/10",	 "ff00::/8" };
@@ -107,7 +107,7 @@ static void mask(struct buf *b, const void *bits, size_t n)
 	expression_end(b, e);
 }
 
-/* chain is only used by a jump. */
+/* `chain` is NULL unless the verdict is a jump or a goto. */
 static void verdict(struct buf *b, int code, const char *chain)
 {
 	struct expression e = expression_begin(b, "immediate");
@@ -241,7 +241,7 @@ static struct rule rule_begin(struct buf *b, const char *chain)
 	return r;
 }
 
-/* comment may be NULL. */
+/* `comment` may be NULL. */
 static void rule_end(struct buf *b, struct rule r, const char *comment)
 {
 	uint8_t data[2 + OPENING_TEXT_MAX] = { COMMENT };

@@ -39,7 +39,7 @@ void table_release(struct table *t)
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Takes messages until the answer is complete. 1 = complete, 0 = there is more. */
+/* Takes messages until the answer is complete. 1 = complete, 0 = there is more, or -errno. */
 static int take_answer(struct buf *to, const uint8_t *data, size_t n, uint16_t until)
 {
 	for (const struct nlmsghdr *m = (const void *)data; NLMSG_OK(m, n); m = NLMSG_NEXT(m, n)) {
@@ -59,13 +59,13 @@ static int take_answer(struct buf *to, const uint8_t *data, size_t n, uint16_t u
 	return 0;
 }
 
-/* Sends, and adds the reply to `to`. until: the type of the single message that is the whole reply; 0 = up to its
- * end or acknowledgement. */
-static int converse(int fd, const struct buf *question, struct buf *to, uint16_t until)
+/* Sends the request and adds the reply to `to`. `until` is the type of the message that completes the reply; 0 = the
+ * reply ends with NLMSG_DONE or an acknowledgement. */
+static int converse(int fd, const struct buf *request, struct buf *to, uint16_t until)
 {
 	static _Alignas(struct nlmsghdr) uint8_t data[RECEIVE_SIZE];
 	int r = 0;
-	if (send(fd, question->data, question->len, 0) < 0)
+	if (send(fd, request->data, request->len, 0) < 0)
 		return -errno;
 	while (r == 0) {
 		ssize_t n = recv(fd, data, sizeof(data), 0);
@@ -78,10 +78,10 @@ static int converse(int fd, const struct buf *question, struct buf *to, uint16_t
 
 static int read_generation(int fd, uint32_t *ret)
 {
-	AUTO(buf_release) struct buf question = { 0 }, answer = { .max = DUMP_MAX };
+	AUTO(buf_release) struct buf request = { 0 }, answer = { .max = DUMP_MAX };
 	struct attrs value;
-	message_end(&question, message_begin(&question, NFT_MSG_GETGEN, 0));
-	int r = converse(fd, &question, &answer, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWGEN);
+	message_end(&request, message_begin(&request, NFT_MSG_GETGEN, 0));
+	int r = converse(fd, &request, &answer, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWGEN);
 	if (r < 0)
 		return r;
 	if (!answer.len || !attrs_find(message_attrs((void *)answer.data), NFTA_GEN_ID, 0, &value) || value.n != 4)
@@ -91,14 +91,15 @@ static int read_generation(int fd, uint32_t *ret)
 	return 0;
 }
 
-/* Chains, or rules, of our table; the kernel may also list those of other tables. */
+/* Reads the chains or the rules of our table. The Linux kernel may list those of other tables too, which are left
+ * out. */
 static int read_all(int fd, uint16_t type, uint16_t table_attr, struct buf *to)
 {
-	AUTO(buf_release) struct buf question = { 0 }, answer = { .max = DUMP_MAX };
-	size_t message = message_begin(&question, type, NLM_F_DUMP);
-	attr_add_str(&question, table_attr, FENCE_TABLE);
-	message_end(&question, message);
-	int r = converse(fd, &question, &answer, 0);
+	AUTO(buf_release) struct buf request = { 0 }, answer = { .max = DUMP_MAX };
+	size_t message = message_begin(&request, type, NLM_F_DUMP);
+	attr_add_str(&request, table_attr, FENCE_TABLE);
+	message_end(&request, message);
+	int r = converse(fd, &request, &answer, 0);
 	if (r < 0)
 		return r;
 	size_t left = answer.len;
@@ -113,12 +114,12 @@ static int read_all(int fd, uint16_t type, uint16_t table_attr, struct buf *to)
 int table_read(int fd, struct table *ret)
 {
 	AUTO(table_release) struct table t = { .dump.max = DUMP_MAX };
-	AUTO(buf_release) struct buf question = { 0 };
+	AUTO(buf_release) struct buf request = { 0 };
 	int r = read_generation(fd, &t.generation);
 	if (r < 0)
 		return r;
-	rules_table(&question, NFT_MSG_GETTABLE, 0);
-	r = converse(fd, &question, &t.dump, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE);
+	rules_table(&request, NFT_MSG_GETTABLE, 0);
+	r = converse(fd, &request, &t.dump, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE);
 	if (r == 0)
 		r = read_all(fd, NFT_MSG_GETCHAIN, NFTA_CHAIN_TABLE, &t.dump);
 	if (r == 0)
@@ -214,7 +215,7 @@ int table_openings(const struct table *t, struct openings *ret)
 /* --- replacing --------------------------------------------------------------------------------------------------- */
 
 /* The kernel acknowledges the last message once all of them have taken effect. */
-static void ask_for_acknowledgement(struct buf *batch, size_t from)
+static void request_acknowledgement(struct buf *batch, size_t from)
 {
 	size_t left = batch->len - from;
 	struct nlmsghdr *last = NULL;
@@ -233,7 +234,7 @@ int table_replace(int fd, const struct table *t, const struct buf *wanted)
 		rules_table(&batch, NFT_MSG_DELTABLE, 0);
 	size_t from = batch.len;
 	buf_add(&batch, wanted->data, wanted->len);
-	ask_for_acknowledgement(&batch, from);
+	request_acknowledgement(&batch, from);
 	message_end(&batch, message_begin_batch(&batch, NFNL_MSG_BATCH_END));
 	return converse(fd, &batch, &answer, 0);
 }

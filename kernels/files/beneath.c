@@ -8,7 +8,7 @@
 
 #include "kernels/entry.h"
 
-/* The kernel returns EAGAIN if a rename happens at the same time. */
+/* openat2 returns EAGAIN if a rename happens at the same time. It is retried this often. */
 #define RACES_MAX 16
 #define SAFE_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
@@ -25,7 +25,7 @@ const char *beneath_split(const char *path, const char **ret_rest)
 	return NULL;
 }
 
-/* One component at a time, where the kernel (before 5.6) or a seccomp profile has no openat2. */
+/* Opens one component at a time, for Linux before 5.6 and seccomp profiles that reject openat2. */
 static int open_by_steps(int dir, const char *path, int flags)
 {
 	AUTO(closep) int at = -1;

@@ -34,10 +34,10 @@ struct export
 
 	int first; /* the exported file or directory, until it is sent as an entry */
 	int file;
-	bool may_go_whole, goes_whole; /* as a descriptor */
+	bool may_go_whole, goes_whole; /* the file is sent as a descriptor */
 	bool sends_links;
 	struct table linked; /* files with several names, by device and inode: their first name */
-	int given_up;	     /* name of such a file */
+	int given_up;	     /* descriptor for export_take_file(); -1 = none */
 	uint64_t size;
 	struct piece *pieces; /* pieces of data, in order */
 	size_t n_pieces, piece, mapped;
@@ -159,8 +159,8 @@ static void start_file(struct export *ex, uint32_t call, int fd, const struct st
 	ex->file = fd;
 	ex->size = (uint64_t)st->st_size;
 	find_pieces(ex, st);
-	/* Only if the file is the whole export and has no holes: among many files most are small, and holes must
-	 * be sent. */
+	/* A descriptor is sent only if the file is the whole export and has no holes: among many files most are small,
+	 * and the positions of holes must be sent. */
 	ex->goes_whole = ex->may_go_whole && !ex->depth && !ex->sparse && ex->size >= FILE_WHOLE_MIN;
 	put_entry(ex, call, st, ENTRY_FILE, "", out);
 }
@@ -232,7 +232,7 @@ static int take_name(struct export *ex, uint32_t call, const char *name, struct 
 	return fd < 0 ? -errno : take_open(ex, call, fd, out);
 }
 
-/* The staging directory of an unfinished import: its files do not exist yet. */
+/* True for the staging directory of an unfinished import: its files are not in place yet. */
 static bool is_staging(const struct export *ex, const char *name)
 {
 	const char *rest;
@@ -253,7 +253,7 @@ static int next_name(struct export *ex, uint32_t call, struct buf *out)
 	if (streq(d->d_name, ".") || streq(d->d_name, "..") || is_staging(ex, d->d_name))
 		return 0;
 	int r = take_name(ex, call, d->d_name, out);
-	/* It was replaced or removed since it was listed. A replacement is exported under its own name if the
+	/* The file was replaced or removed after it was listed. A replacement is exported under its own name if the
 	 * directory lists it. */
 	if (r == -ENOENT || r == -ELOOP || r == -ENXIO || r == -EINVAL) {
 		notice(ex, "changed while it was read and was left out");
@@ -298,7 +298,7 @@ static int put_data(struct export *ex, uint32_t call, struct buf *out)
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (n == 0) {
-		notice(ex, "became shorter while it was read: the rest of it is zeros");
+		notice(ex, "shrank while it was read: the rest was filled with zeros");
 		end_file(ex);
 		return 0;
 	}
@@ -353,7 +353,7 @@ static int content(struct export *ex, uint32_t call, struct buf *out)
 
 int export_produce(struct export *ex, uint32_t call, int steps, size_t max, struct buf *out, char **ret_detail)
 {
-	/* For data, or an entry with a long name and a long target. */
+	/* Room for a piece of data, or for an entry with a long name and a long target. */
 	const size_t reserve = 8 + FILE_DATA_MAX + FRAME_HEADER_SIZE;
 	size_t start = out->len;
 	int r = ex->first < 0 ? 0 : take_open(ex, call, take_fd(ex->first), out);

@@ -1,6 +1,6 @@
-/* One export: a file or directory below a writable directory, as frames for the manager. Sandbox code may change
- * anything while it is read: each name is opened without following links and without blocking, and its type is
- * taken from the open file. */
+/* One export: sends a file or directory below a writable directory to the manager, as frames. Sandbox code may change
+ * files while they are read: each name is opened without following links and without blocking, and its type is taken
+ * from the open file. */
 #ifndef HUSK_KERNELS_FILES_EXPORT_H
 #define HUSK_KERNELS_FILES_EXPORT_H
 
@@ -17,8 +17,8 @@ struct export;
 
 /* Features that the manager supports. */
 struct export_options {
-	bool whole; /* a large file may go out as a descriptor */
-	bool links; /* further names of a file may go out as ENTRY_LINK */
+	bool whole; /* a large file may be sent as a descriptor */
+	bool links; /* further hard links to a file may be sent as ENTRY_LINK */
 };
 
 /* 0 and *ret, or -errno with *ret_detail, a sentence that the caller owns. */
@@ -28,7 +28,7 @@ struct export *export_free(struct export *ex);
 /* Appends whole frames of this export, at most `max` bytes (not less than EXPORT_LEAST_BYTES) and `steps` small
  * steps: 1 if there is more, 0 if that was all, -errno with *ret_detail. */
 int export_produce(struct export *ex, uint32_t call, int steps, size_t max, struct buf *out, char **ret_detail);
-/* The descriptor for the FILE frame that was appended last, read-only, for the caller to close; -1 if there is
+/* Returns the read-only descriptor for the FILE frame that was appended last, which the caller closes; -1 if there is
  * none. */
 int export_take_file(struct export *ex);
 /* The descriptor could not be sent: the file is sent as data instead. Takes the descriptor. */

@@ -27,10 +27,11 @@ struct file_call {
 	struct import *import;
 	struct export *export;
 	bool orphan;
+	bool below;		 /* import: the destination is a directory, and the import is placed in it */
 	uint64_t window, credit; /* export: what the manager accepts at once, and what is left of it */
 	uint32_t consumed;	 /* import: bytes not credited yet */
 	uint64_t started_ms, clear_ms;
-	const char *ending; /* once known */
+	const char *ending; /* NULL until it is known */
 	char *detail;
 };
 
@@ -71,6 +72,8 @@ static void send_end(struct files *f, struct file_call *c)
 		utf8_clean(&detail, c->detail, strlen(c->detail));
 		json_object_set_new(end, "detail", json_string(buf_str(&detail)));
 	}
+	if (c->below)
+		json_object_set_new(end, "below", json_true());
 	if (c->import) {
 		json_object_set_new(end, "entries", json_integer((json_int_t)import_entries(c->import)));
 		json_object_set_new(end, "bytes", json_integer((json_int_t)import_bytes(c->import)));
@@ -87,7 +90,8 @@ static void finish(struct files *f, struct file_call *c)
 	file_call_free(f, c);
 }
 
-/* Records how it ends; takes detail. An import continues with clearing its staging directory, an export ends now. */
+/* Records how the transfer ends; takes `detail`. An import continues with clearing its staging directory, an export
+ * ends now. */
 static void conclude(struct files *f, struct file_call *c, const char *ending, char *detail)
 {
 	free(c->detail);
@@ -104,7 +108,8 @@ static void conclude(struct files *f, struct file_call *c, const char *ending, c
 bool files_interrupt(struct files *f, uint32_t call)
 {
 	struct file_call *c = find(f, call);
-	/* Once the move into place has begun it is finished: half of it would be worse, and it takes seconds at most. */
+	/* Once the move into place has begun, it is completed: half a move would be worse, and it takes seconds at
+	 * most. */
 	if (c && !c->ending && c->phase != PHASE_COMMIT)
 		conclude(f, c, "interrupted", xstrdup("The transfer was cancelled; nothing was kept."));
 	return c;
@@ -166,7 +171,10 @@ static int begin(struct files *f, const struct frame *frame)
 	}
 	if (frame->header.type == FRAME_IMPORT) {
 		c->phase = PHASE_RECEIVE;
-		r = import_new(text_of(fields, "destination"), number_of(fields, "bytes"), number_of(fields, "entries"),
+		const char *destination = text_of(fields, "destination");
+		AUTO(freep) char *place = import_place(destination, text_of(fields, "into"));
+		c->below = place;
+		r = import_new(place ? place : destination, number_of(fields, "bytes"), number_of(fields, "entries"),
 			       f->home, &c->import, &detail);
 	} else {
 		c->phase = PHASE_PRODUCE;

@@ -18,10 +18,10 @@ struct files {
 
 void files_init(struct files *f, struct sender *sender, const struct disk *home);
 
-/* Takes IMPORT, EXPORT, ENTRY, DATA, CREDIT and DONE. 0, or -EPROTO if the stream must be closed. The number of a
- * new transfer has been checked. */
+/* Takes IMPORT, EXPORT, ENTRY, DATA, CREDIT and DONE. 0, or -EPROTO if the stream must be closed. The caller has
+ * checked that the number of a new transfer is free. */
 int files_frame(struct files *f, const struct frame *frame);
-/* True if the transfer was known: it ends `interrupted`. */
+/* True if there is such a transfer. It ends `interrupted`, unless an import is already being moved into place. */
 bool files_interrupt(struct files *f, uint32_t call);
 /* The controller has disconnected: the ends of transfers are not reported. */
 void files_orphan(struct files *f);

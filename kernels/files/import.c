@@ -33,11 +33,11 @@ struct import {
 	char stage_name[sizeof(IMPORT_STAGE_PREFIX) + 16];
 	enum { STAGE_OPEN, STAGE_CHECK, STAGE_MERGE, STAGE_DONE } state;
 	int target;	      /* the directory that the import is merged into; -1 = none */
-	enum entry_type type; /* of the import; 0 before its first entry */
+	enum entry_type type; /* type of the import; 0 before its first entry */
 
 	struct level levels[ENTRY_DEPTH_MAX + 1];
 	int depth;
-	char path[ENTRY_PATH_MAX + 1]; /* of the top level, or of the entry that failed */
+	char path[ENTRY_PATH_MAX + 1]; /* path of the top level, or of the entry that failed */
 
 	int file;
 	uint64_t size;
@@ -113,6 +113,17 @@ static struct import *prepare(const char *destination, const char *rest, int roo
 	return im;
 }
 
+char *import_place(const char *destination, const char *into)
+{
+	const char *rest, *root = beneath_split(destination, &rest);
+	AUTO(closep) int top = root && *into && !strchr(into, '/') ? open(root, DIRECTORY_FLAGS) : -1;
+	AUTO(closep) int folder = top >= 0 && *rest ? beneath_open(top, rest, O_RDONLY | O_DIRECTORY) : -1;
+	if (top < 0 || (*rest && folder < 0))
+		return NULL;
+	AUTO(freep) char *place = xasprintf("%s/%s", destination, into);
+	return beneath_split(place, &rest) ? take_ptr(place) : NULL;
+}
+
 int import_new(const char *destination, uint64_t bytes, uint64_t entries, const struct disk *home, struct import **ret,
 	       char **ret_detail)
 {
@@ -176,7 +187,7 @@ static int apply(int fd, const struct attributes *a)
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, a->mtime };
 	if (fchmod(fd, a->mode) < 0)
 		return -errno;
-	/* The file is kept if the file system cannot store this time. */
+	/* The file is kept even if the file system cannot store this time. */
 	(void)futimens(fd, times);
 	return 0;
 }
@@ -217,8 +228,8 @@ static int enter(struct import *im, int parent, const char *name, size_t end)
 	return 0;
 }
 
-/* Leaves and enters directories until the top level contains the entry, whose name is returned. Entries come
- * parents first and subtree by subtree, so a directory is left only when it is complete. */
+/* Leaves and enters directories until the top level contains the entry, whose name is returned. Entries arrive subtree
+ * by subtree, with parents first, so a directory is left only when it is complete. */
 static int reach(struct import *im, const struct entry *e, char name[ENTRY_NAME_MAX + 1])
 {
 	struct level *top;
@@ -248,7 +259,7 @@ static int make_file(struct import *im, int parent, const char *name, const stru
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	im->file = openat(parent, name, flags, 0600);
 	if (im->file < 0 && errno == EEXIST && unlinkat(parent, name, 0) == 0)
-		im->file = openat(parent, name, flags, 0600); /* twice in one import: the last one counts */
+		im->file = openat(parent, name, flags, 0600); /* a name occurs twice: the last one counts */
 	im->size = e->size;
 	im->attributes = attributes_of(e);
 	return im->file < 0 ? -errno : 0;
@@ -269,7 +280,7 @@ static int make_link(int parent, const char *name, const struct entry *e)
 	return 0;
 }
 
-/* Another name of a file of this import. */
+/* Creates another name (a hard link) for a file of this import. */
 static int make_name(struct import *im, int parent, const char *name, const struct entry *e)
 {
 	AUTO(freep) char *target = xstrndup(e->target, e->target_len);
@@ -286,7 +297,7 @@ static int make_name(struct import *im, int parent, const char *name, const stru
 	const char *last = slash ? slash + 1 : target;
 	if (fstatat(dir, last, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return -EPROTO;
-	/* Twice in one import: the last one counts. */
+	/* If a name occurs twice in one import, the last one counts. */
 	if (unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		return -errno;
 	return linkat(dir, last, parent, name, 0) < 0 ? -errno : 0;
@@ -353,7 +364,7 @@ static int begin_walk(struct import *im)
 	return to < 0 ? -errno : tree_begin(&im->walk, take_fd(from), to);
 }
 
-/* Takes target. */
+/* Takes `target`. */
 static int begin_merge(struct import *im, int target)
 {
 	if (target < 0)
@@ -481,6 +492,6 @@ char *import_explain(const struct import *im, int error)
 	if (im->state != STAGE_MERGE || !im->walk.n_moved)
 		return xasprintf("%s Nothing was kept.", why);
 	return xasprintf(
-		"%s %llu of its names (a new directory counts as one) had been moved into place and stay there.", why,
-		(unsigned long long)im->walk.n_moved);
+		"%s %llu of the imported names (a new directory counts as one) had been moved into place and stay there.",
+		why, (unsigned long long)im->walk.n_moved);
 }

@@ -7,14 +7,17 @@
 #include "kernels/disk/disk.h"
 #include "kernels/files/trees.h"
 
-/* Staging directories are in the root directory of the destination. */
+/* Staging directories are directly in the writable directory that contains the destination. */
 #define IMPORT_STAGE_PREFIX ".husk-import-"
 
 struct import;
 
-/* 0 and *ret, or -errno with *ret_detail, a sentence for people that the caller owns. `bytes` and `entries` are
- * the announced totals: if they do not fit, nothing begins. `home` (borrowed during the call) watches the home
- * directory, NULL if there is none. */
+/* `destination`/`into` if the destination is a directory; NULL if it is not, or if `into` is not the name of a file.
+ * The caller owns it. */
+char *import_place(const char *destination, const char *into);
+/* 0 and *ret, or -errno with *ret_detail, a sentence for users, which the caller frees. `bytes` and `entries` are the
+ * announced totals: if there is no room for them, the import is refused. `home`, borrowed during the call, watches the
+ * home directory; NULL if there is none. */
 int import_new(const char *destination, uint64_t bytes, uint64_t entries, const struct disk *home, struct import **ret,
 	       char **ret_detail);
 /* The same below a directory that is already open (borrowed); for tests. */
@@ -25,12 +28,12 @@ struct import *import_free(struct import *im);
 /* 0, or -errno: -EPROTO if the manager's frames are invalid. After a failure only import_clear() may be called. */
 int import_entry(struct import *im, const struct entry *e);
 int import_data(struct import *im, uint64_t offset, const void *data, size_t n);
-/* Checks that nothing is in the way, then moves the tree into place, a little at a time. Must not be abandoned
- * halfway: 1 if there is more to do, 0 if all is in place, -errno. */
+/* Checks that nothing is in the way, then moves the tree into place, a little at a time. Once started it must be called
+ * until it is done: 1 if there is more to do, 0 if all is in place, -errno. */
 int import_commit(struct import *im, int steps);
 /* Removes the rest of the staging directory: true if there is more to do. */
 bool import_clear(struct import *im, int steps);
-/* A sentence about an error of the three functions above; the caller owns it. */
+/* A sentence about an error of import_entry(), import_data() or import_commit(); the caller owns it. */
 char *import_explain(const struct import *im, int error);
 
 uint64_t import_bytes(const struct import *im);

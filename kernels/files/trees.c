@@ -65,8 +65,8 @@ static bool is_dots(const char *name)
 	return streq(name, ".") || streq(name, "..");
 }
 
-/* Also opens a directory that denies its owner access. If the name is replaced meanwhile, only a file of the
- * sandbox user can be opened. */
+/* Also opens a directory that denies its owner access. If the name is replaced meanwhile, the chmod can only affect a
+ * file of the sandbox user. */
 static int open_directory(int parent, const char *name)
 {
 	int fd = openat(parent, name, DIRECTORY_FLAGS);
@@ -108,7 +108,7 @@ int tree_erase(struct tree_walk *w, int steps)
 		else if (d)
 			enter_to_erase(w, d->d_name);
 		else if (l->moved && l->passes++ < PASSES_MAX) {
-			/* Removing while reading may skip a name. */
+			/* Removing names while the directory is read may skip some, so it is read again. */
 			l->moved = false;
 			rewinddir(l->from);
 		} else {

@@ -12,7 +12,7 @@ struct tree_level {
 	DIR *from;
 	int to; /* merge only; -1 otherwise */
 	char name[ENTRY_NAME_MAX + 1];
-	bool moved; /* something left `from` since it was last read from its start */
+	bool moved; /* a name was moved or removed since `from` was last read from its start */
 	unsigned passes;
 };
 
@@ -27,17 +27,17 @@ struct tree_walk {
 /* Starts a walk at the open directory `fd`, which is taken. Its content moves to `to` (taken; -1 to erase). 0 or
  * -errno. */
 int tree_begin(struct tree_walk *w, int fd, int to);
-/* All do at most `steps` small steps: 1 if there is more to do, 0 if done, -errno on failure. Erasing removes as
- * much as it can and never fails. */
+/* This function, tree_check() and tree_merge() do at most `steps` small steps: 1 if there is more to do, 0 if done,
+ * -errno on failure. Erasing removes as much as it can and never fails. */
 int tree_erase(struct tree_walk *w, int steps);
-/* Called before a merge, which cannot be undone: fails if something is in its way, and moves nothing. */
+/* Called before a merge, because a merge cannot be undone. Moves nothing, and fails if something is in the way. */
 int tree_check(struct tree_walk *w, int steps);
 int tree_merge(struct tree_walk *w, int steps);
 void tree_end(struct tree_walk *w);
 /* Where a check or a merge failed, relative to its first directory; truncated if it does not fit. */
 void tree_where(const struct tree_walk *w, char *ret, size_t size);
 
-/* Moves a directory, also one that its owner may not write to. -EEXIST if the name exists. */
+/* Moves a directory, even one that its owner may not write to. -EEXIST if the name exists. */
 int tree_move_directory(int from, const char *name, int to, const char *new_name);
 
 #endif

@@ -86,8 +86,9 @@ static void add_group(struct fit *f)
 	append(f, "/etc/group", buf_str(&old), &more);
 }
 
-/* Root runs without CAP_FOWNER here and can only change the mode of its own folders, so a folder with another
- * owner becomes root's first. Sessions have their own mounts on /workspace, /tmp and their home directory. */
+/* Root runs without CAP_FOWNER here and can only change the mode of its own folders, so a folder with another owner
+ * becomes root's first. This does no harm: sessions have their own mounts on /workspace, /tmp and their home
+ * directory. */
 static int set_mode(const struct fit *f, const char *path, mode_t mode)
 {
 	int r = chmod(path, mode);

@@ -12,7 +12,7 @@ static const json_t *section(const struct fit *f)
 	return json_object_get(f->manifest, "fit");
 }
 
-/* Splits a command line into words and looks up the first. 0, or -1 if there is no such program. */
+/* Copies the words of a command and looks up the first, its program. 0, or -1 if there is no such program. */
 static int command(const struct fit *f, const json_t *words, struct strv *ret)
 {
 	size_t i;
@@ -33,7 +33,7 @@ static void add_lack(struct fit *f, const char *text)
 		strv_add(&f->lacks, text);
 }
 
-/* Lines "lacks …" and "no-installer …"; other output is for people. */
+/* Reads lines "lacks …" and "no-installer …"; other output is for people. */
 static void read_findings(struct fit *f, char *text)
 {
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
@@ -54,8 +54,8 @@ static const char *last_words(char *text)
 	return line ? line + 1 : text;
 }
 
-/* One of the runtime's steps, in its own language. */
-static void ask(struct fit *f, const char *step, bool as_sandbox)
+/* Runs one of the runtime's steps, a program in the runtime's own language. */
+static void run_step(struct fit *f, const char *step, bool as_sandbox)
 {
 	AUTO(strv_release) struct strv argv = { 0 };
 	AUTO(freep) char *text = NULL;
@@ -68,7 +68,7 @@ static void ask(struct fit *f, const char *step, bool as_sandbox)
 	if (r < 0 && f->lacks.n == before) {
 		const char *words = last_words(kept);
 		AUTO(freep) char *lack = xasprintf("a %s that runs as user 65532 (%s)", f->interpreter,
-						   *words ? words : "it says nothing");
+						   *words ? words : "it printed nothing");
 		add_lack(f, lack);
 	}
 }
@@ -78,7 +78,7 @@ void fit_check(struct fit *f)
 	const char *name = json_string_value(json_object_get(section(f), "interpreter"));
 	AUTO(freep) char *bash = fit_place(f, "/bin/bash");
 	if (!name) {
-		add_lack(f, "a runtime that takes other images than its own");
+		add_lack(f, "a runtime that supports other images than its own");
 		return;
 	}
 	if (access(bash, X_OK) < 0)
@@ -92,10 +92,10 @@ void fit_check(struct fit *f)
 	AUTO(strv_release) struct strv kernel = { 0 };
 	if (command(f, json_object_get(section(f), "kernel"), &kernel) < 0)
 		add_lack(f, "the command that starts the interpreter");
-	ask(f, "check", /* as_sandbox= */ true);
+	run_step(f, "check", /* as_sandbox= */ true);
 }
 
 void fit_prepare(struct fit *f)
 {
-	ask(f, "prepare", /* as_sandbox= */ false);
+	run_step(f, "prepare", /* as_sandbox= */ false);
 }

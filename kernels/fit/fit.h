@@ -1,6 +1,6 @@
-/* husk-fit: prepares an image that was built by others for sessions, or lists what it lacks. The manager has
- * copied /opt/husk of the runtime's own image into it. husk-fit runs once, as root, without a network, and with no
- * capabilities except those for becoming the sandbox user. */
+/* husk-fit: prepares an image that is not Husk's own, so that sessions can run in it, or lists what the image lacks.
+ * The manager has copied /opt/husk of the runtime's own image into it. husk-fit runs once, as root, without a network,
+ * and with no capabilities except those for becoming the sandbox user. */
 #ifndef HUSK_KERNELS_FIT_FIT_H
 #define HUSK_KERNELS_FIT_FIT_H
 
@@ -14,15 +14,16 @@ struct fit {
 	bool as_root;	    /* false in a test, which cannot change its user */
 	json_t *manifest;   /* runtime.json of the runtime's own image */
 	char *interpreter;  /* path of the interpreter; NULL = not found */
-	struct strv lacks;  /* what the image lacks, for people */
+	struct strv lacks;  /* what the image lacks, in words for users */
 	char *no_installer; /* why packages cannot be installed into it; NULL = they can */
 };
 
-/* Checks what the runtime needs of an image: everything that is missing goes to f->lacks. */
+/* Checks that the image has what the runtime needs, and adds everything that is missing to f->lacks. */
 void fit_check(struct fit *f);
-/* Adds the users that sessions run as, and the folders for mounts. Users of the image with such a number stay. */
+/* Adds the users that sessions run as, and the folders for mounts. If the image already has a user with such a number,
+ * that user stays. */
 void fit_accounts(struct fit *f);
-/* Runs the runtime's own step, once, with the image's interpreter. */
+/* Runs the runtime's `prepare` step, once, with the image's interpreter. */
 void fit_prepare(struct fit *f);
 /* Writes runtime.json with the paths of this image and the environment of Husk's own images. */
 void fit_manifest(struct fit *f);

@@ -8,7 +8,7 @@
 
 #define FIRST_ON_PATH HOME_PATH "/.local/bin:" DEPENDENCIES_PATH "/bin"
 
-/* The command of the section, with the path of its program. */
+/* A command of the manifest's `fit` section, with the path of its program. A new reference. */
 static json_t *placed(const struct fit *f, const char *name)
 {
 	json_t *words = json_deep_copy(json_object_get(json_object_get(f->manifest, "fit"), name));
@@ -19,7 +19,7 @@ static json_t *placed(const struct fit *f, const char *name)
 	return words;
 }
 
-/* If packages cannot be installed, a request for some is answered with the reason. */
+/* The installer's command. If packages cannot be installed, it prints the reason and fails. */
 static json_t *installer_command(const struct fit *f, const char *name)
 {
 	return f->no_installer ? json_pack("[s, s, s]", FIT_PATH, "refuse", f->no_installer) : placed(f, name);
@@ -36,7 +36,7 @@ static void set_env(const struct fit *f)
 		json_object_set_new(env, "LANG", json_string("C.UTF-8"));
 }
 
-/* Written beside the file, then renamed: a file of another layer is never half written. */
+/* Writes a new file and renames it, so that runtime.json is never half written. */
 static int write_manifest(const struct fit *f)
 {
 	AUTO(freep) char *path = fit_place(f, RUNTIME_MANIFEST_PATH);

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 {
 	const char *path = getenv("PATH");
 	struct fit f = { .root = "", .path = path && *path ? path : USUAL_PATH, .as_root = true };
-	/* Replaces an installer: see fitted.c. */
+	/* Called in place of an installer: see fitted.c. */
 	if (argc == 3 && strcmp(argv[1], "refuse") == 0) {
 		fprintf(stderr, "%s\n", argv[2]);
 		return EXIT_FAILURE;

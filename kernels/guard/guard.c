@@ -21,7 +21,7 @@
 #elif defined(__aarch64__)
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #else
-#error "the guard knows x86_64 and aarch64"
+#error "the guard supports x86_64 and aarch64"
 #endif
 
 #ifndef SYS_memfd_secret
@@ -50,10 +50,10 @@
 #define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
 /* For system calls that libraries replace if the kernel is too old to have them. */
 #define MISSING RETURN(SECCOMP_RET_ERRNO | ENOSYS)
-/* For system calls that programs replace by plain writes, as on file systems without them. */
+/* For system calls that programs replace with plain writes, as on file systems that do not support them. */
 #define UNSUPPORTED RETURN(SECCOMP_RET_ERRNO | EOPNOTSUPP)
 #define ALLOW RETURN(SECCOMP_RET_ALLOW)
-/* Each rule below skips its own length for any other system call, and returns otherwise. */
+/* Each rule below returns if the system call is its own, and otherwise jumps to the next rule. */
 #define ON_CALL(nr, rule_length) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, (rule_length))
 #define SKIP_UNLESS(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (n))
 
@@ -63,15 +63,15 @@
 #define RULE_TWO_PIDS(nr)                                                                                              \
 	ON_CALL(nr, 6), LOAD_ARG(0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PID_ONE, 2, 0), LOAD_ARG(1),                  \
 		SKIP_UNLESS(PID_ONE, 1), REFUSE, ALLOW
-/* (which, who, …): never a whole user; a process or a group unless it is number 1. */
+/* (which, who, …): rejects a whole user, and process or group number 1. */
 #define RULE_WHO(nr, which_user)                                                                                       \
 	ON_CALL(nr, 6), LOAD_ARG(0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (which_user), 2, 0), LOAD_ARG(1),             \
 		SKIP_UNLESS(PID_ONE, 1), REFUSE, ALLOW
 
 #define RULE_ALWAYS(nr, action) ON_CALL(nr, 1), action
 #define IF_EQUAL_SKIP(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (n), 0)
-/* (domain, type, protocol): allows the families that programs need; for inet, TCP, UDP and ping. Every other
- * family is a parser in the kernel that programs do not need, with buffers that nothing counts. */
+/* (domain, type, protocol): allows the families that programs need; for inet, TCP, UDP and ping. Every other family is
+ * kernel code that programs do not need, with buffers that no limit counts. */
 #define RULE_SOCKET(nr)                                                                                                \
 	ON_CALL(nr, 16), LOAD_ARG(0), IF_EQUAL_SKIP(AF_UNIX, 13), IF_EQUAL_SKIP(AF_INET, 5),                           \
 		IF_EQUAL_SKIP(AF_INET6, 4), SKIP_UNLESS(AF_NETLINK, 2), LOAD_ARG(2), IF_EQUAL_SKIP(NETLINK_ROUTE, 8),  \
@@ -85,8 +85,8 @@
 #define NEW_NAMESPACES                                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define SHARED_BY_THREADS (CLONE_FILES | CLONE_FS)
-/* (flags, …): also rejects threads with separate descriptors, since PID 1 would not find the files that these
- * keep. */
+/* (flags, …): also rejects threads with separate descriptors, since PID 1 would not find the files that these keep
+ * open. */
 #define RULE_CLONE(nr)                                                                                                 \
 	ON_CALL(nr, 7), LOAD_ARG(0), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 3, 0),                       \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 3),                                              \
@@ -127,11 +127,11 @@ static const struct sock_filter rules[] = {
 	RULE_WHO(SYS_setpriority, PRIO_USER),
 	RULE_WHO(SYS_ioprio_set, IOPRIO_WHO_USER),
 	RULE_PID(SYS_pidfd_open, 0),
-	/* A kernel that enforces non-dumpable rejects these by itself. */
+	/* A Linux kernel that protects processes that are not dumpable rejects these by itself. */
 	RULE_PID(SYS_ptrace, 1),
 	RULE_PID(SYS_process_vm_readv, 0),
 	RULE_PID(SYS_process_vm_writev, 0),
-	/* A filter cannot see which process a pidfd means (any open /proc/1 is one). */
+	/* A filter cannot see which process a pidfd refers to (a descriptor of /proc/1 is a pidfd too). */
 	RULE_ALWAYS(SYS_pidfd_send_signal, REFUSE),
 	/* Large, new or rarely needed parts of the kernel, in which most vulnerabilities are found. */
 	RULE_ALWAYS(SYS_io_uring_setup, MISSING),

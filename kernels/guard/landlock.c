@@ -11,8 +11,8 @@
 
 /* Before version 2 every domain forbids renames between directories. */
 #define VERSION_MIN 2
-/* The first version with a right for device ioctls. Without it, an open for neither reading nor writing is not
- * checked, and can change the modes of a terminal. */
+/* The first version with a right for device ioctls. Without this right, opening a terminal for neither reading nor
+ * writing is not checked, and is enough to change its modes. */
 #define VERSION_IOCTL 5
 #ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
 #define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
@@ -57,7 +57,8 @@ static int allow_all_but(int ruleset, const char *folder, const char *left_out, 
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(dir));) {
 		AUTO(freep) char *path = xasprintf("%s/%s", folder, e->d_name);
-		/* A link may lead into the excluded directory: its target needs a separate rule. */
+		/* Links are not followed, since one may lead into the excluded directory. Their targets need a separate
+		 * rule. */
 		if (!streq(e->d_name, ".") && !streq(e->d_name, "..") && !streq(path, left_out))
 			r = allow(ruleset, path, O_NOFOLLOW, access);
 	}
@@ -71,7 +72,7 @@ int landlock_rules(int terminal)
 		return 0;
 	const uint64_t use =
 		LANDLOCK_ACCESS_FS_READ_FILE | (version < VERSION_IOCTL ? 0 : LANDLOCK_ACCESS_FS_IOCTL_DEV);
-	/* Only the first field, which every version of the kernel accepts. */
+	/* Only the first field of the structure is passed, which every version of Landlock accepts. */
 	const uint64_t handled = use | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REFER;
 	AUTO(closep) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
 	if (ruleset < 0)

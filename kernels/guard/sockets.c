@@ -18,11 +18,11 @@
 #define LIMIT_MIN (64ull << 20)
 #define LIMIT_OF_UNKNOWN (256ull << 20)
 #define SHARE_OF_MEMORY 8
-/* So few sockets of other kinds are not checked. */
+/* Sockets of other kinds are only checked if the namespace has more sockets than this. */
 #define OTHERS_MIN 16
 /* All states but TIME-WAIT and half-open connections, which have no buffers. */
 #define STATES_WITH_BUFFERS (0xfffu & ~(1u << 6))
-/* A kernel that does not answer must not block PID 1. */
+/* If the Linux kernel does not answer, PID 1 must not block. */
 #define ANSWER_MS 1000
 
 int sockets_open_diag(void)
@@ -108,7 +108,7 @@ static uint64_t buffers_of(const struct nlmsghdr *h)
 	return 0;
 }
 
-/* Reads the kernel's answer to the end: 0 or -errno. */
+/* Reads the Linux kernel's answer to its end: 0 or -errno. */
 static int take_answer(int diag, uint64_t *sum)
 {
 	static char data[32768] __attribute__((__aligned__(NLMSG_ALIGNTO)));
@@ -128,7 +128,7 @@ static int take_answer(int diag, uint64_t *sum)
 	}
 }
 
-static int ask(int diag, uint8_t family, uint8_t protocol, uint64_t *sum)
+static int add_buffers(int diag, uint8_t family, uint8_t protocol, uint64_t *sum)
 {
 	static uint32_t number;
 	struct {
@@ -156,7 +156,7 @@ uint64_t sockets_measure(int diag, uint64_t enough)
 	bool told = false;
 	for (size_t i = 0; diag >= 0 && i < ARRAY_LEN(families); i++)
 		for (size_t k = 0; k < ARRAY_LEN(protocols) && sum <= enough; k++)
-			told |= ask(diag, families[i], protocols[k], &sum) == 0;
+			told |= add_buffers(diag, families[i], protocols[k], &sum) == 0;
 	return told ? sum : UINT64_MAX;
 }
 
@@ -209,12 +209,12 @@ static bool has_too_many_locks(struct sockets *s)
 static void on_timer(struct timeout *timer)
 {
 	struct sockets *s = container_of(timer, struct sockets, timer);
-	/* Counted again after each kill, which may have been for locks. */
+	/* After a kill, locks are counted again at once: the kill may have been for locks. */
 	s->locks_ms = s->times ? 0 : s->locks_ms;
 	bool locks = has_too_many_locks(s);
 	uint64_t flows = count_flows();
 	s->bytes = count_bytes(s);
-	/* Flows outlast their sockets, so only a growing number is a reason. */
+	/* Flows outlast their sockets, so only a growing number is a reason to kill. */
 	bool too_many = flows > SOCKETS_FLOWS_MAX && flows > s->flows;
 	bool too_much = s->bytes > s->limit;
 	s->flows = flows;
@@ -239,9 +239,4 @@ void sockets_start(struct sockets *s)
 void sockets_pause(struct sockets *s)
 {
 	timeout_stop(&s->timer);
-}
-
-void sockets_resume(struct sockets *s)
-{
-	sockets_start(s);
 }

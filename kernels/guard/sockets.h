@@ -17,7 +17,7 @@
 #define SOCKETS_LOCKS_MAX 65536u
 #define SOCKETS_LOCKS_MS 1000
 
-/* The reason for a kernel that was killed for them. */
+/* The reason that is given when a kernel was killed for its sockets or locks. */
 #define SOCKETS_KILLED                                                                                                 \
 	"was ended since its sockets held too much data or made too many connections, or it held too many file locks"
 
@@ -25,7 +25,8 @@ struct sockets {
 	struct poller *poller;
 	int diag;	/* from sockets_open_diag() */
 	uint64_t limit; /* bytes */
-	/* After each check that found too much; `times` in a row. `why` completes "The session's processes …". */
+	/* Called after each check that found too much; `times` counts such checks in a row. `why` completes "The
+	 * session's processes …". */
 	void (*on_over)(struct sockets *s, unsigned times, const char *why);
 
 	uint64_t bytes, flows; /* at the last check */
@@ -35,16 +36,15 @@ struct sockets {
 	struct timeout timer;
 };
 
-/* A descriptor for asking the kernel about sockets, or -errno. Must be opened before the guard is installed, which
- * rejects it. */
+/* A descriptor for asking the kernel about sockets, or -errno. Must be called before the guard is installed, because
+ * the guard rejects such sockets. */
 int sockets_open_diag(void);
-/* Socket memory that a container with this memory limit may use in addition. */
+/* Socket memory that a container may use in addition to this memory limit. */
 uint64_t sockets_limit(uint64_t memory);
 /* Starts to watch; the caller has set poller, diag, limit and on_over. */
 void sockets_start(struct sockets *s);
-/* No checks until sockets_resume(), while nothing in the container can run. */
+/* Stops the checks until sockets_start(); for a time in which nothing in the container can run. */
 void sockets_pause(struct sockets *s);
-void sockets_resume(struct sockets *s);
 
 /* Exposed for tests. Bytes of all TCP and UDP sockets of the machine, and the number of sockets in the namespace. */
 void sockets_parse_stat(const char *text, uint64_t *ret_bytes, uint64_t *ret_sockets);

@@ -20,8 +20,9 @@
 #define PARKED_FD_MIN 202
 /* Holds the Landlock rules until the program starts. */
 #define RULES_FD 200
-/* PID 1 and attach keep nice 0 and so get CPU time however many processes spin here. This costs sandbox
- * processes nothing: weights are compared inside the container's own cgroup, and all its processes have the same weight. */
+/* PID 1 and attach keep nice 0, so they get CPU time however many processes of the session spin. The lower priority
+ * costs those processes nothing: weights are compared only within the container's cgroup, where they all have the same
+ * one. */
 #define CHILD_NICE 5
 
 /* The OOM killer kills these before PID 1, which must survive to report it. */
@@ -38,7 +39,7 @@ static _Noreturn void give_up(const char *what, const char *name)
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* Signals that the engine ignored would be ignored by every program. */
+/* Otherwise every program would ignore the signals that the engine ignores. */
 static void reset_signals(void)
 {
 	for (int signo = 1; signo < NSIG; signo++)
@@ -102,7 +103,7 @@ static void place_fds(const struct spawn_spec *spec, int rules)
 			_exit(EXIT_NOT_STARTED);
 		highest = MAX(highest, to[i]);
 	}
-	unsigned first = 3; /* of the next range to close */
+	unsigned first = 3; /* start of the next range to close */
 	for (unsigned fd = 3; fd <= (unsigned)highest; fd++) {
 		bool wanted = false;
 		for (size_t i = 3; i < n; i++)
@@ -129,10 +130,10 @@ static void enter_cwd(const char *cwd)
 	dprintf(STDERR_FILENO, "husk: the directory '%s' is gone, running in " SPAWN_WORKSPACE "\n", cwd);
 }
 
-/* A fork of PID 1 is not dumpable either, and such a process may not write this file. It now holds no secrets, and
- * the only descriptor worth stealing is that of the Landlock rules. Processes that might change those rules are
- * already in a domain, and cannot access a process outside of it. If this fails the program runs anyway: some
- * engines hide the file. */
+/* A fork of PID 1 is not dumpable, just like PID 1, and such a process may not write oom_score_adj. So it becomes
+ * dumpable: it now holds no secrets, and the only descriptor worth stealing is that of the Landlock rules. Processes
+ * that might change those rules are already in a domain, and cannot access a process outside of it. If this fails the
+ * program runs anyway: some engines hide the file. */
 static void offer_to_oom_killer(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -186,7 +187,7 @@ int spawn_prepare(void)
 
 pid_t spawn_process(const struct spawn_spec *spec)
 {
-	/* The directories in the rules are mounts, or part of the image, and do not change. */
+	/* The usual rules are made once: the directories in them are mounts or part of the image, and do not change. */
 	static int usual = -ENOENT;
 	if (usual < 0)
 		usual = landlock_rules(0);

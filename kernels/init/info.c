@@ -29,7 +29,8 @@ static void set_bytes(json_t *o, const char *name, uint64_t value)
 		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
 
-/* Each container has its own folder for them, but the machine counts all of them together. */
+/* Counts pseudo-terminals. Each container has a folder of its own, but the machine's limit counts those of all
+ * containers. */
 static json_int_t count_ptys(const char *folder)
 {
 	json_int_t n = 0;
@@ -46,7 +47,7 @@ void info_add_figures(json_t *info, const struct disk *home, const struct limits
 	json_t *disks = json_array();
 	add_tmpfs(disks, SPAWN_WORKSPACE);
 	add_tmpfs(disks, "/tmp");
-	if (home->n) /* by the last count */
+	if (home->n) /* `used` is from the last count */
 		add_disk(disks, "/home/sandbox", home->used, home->volumes[0].limit);
 	json_object_set_new(info, "disks", disks);
 	json_object_set_new(info, "ptys", json_integer(count_ptys("/dev/pts") + count_ptys(TERMINALS_PATH)));

@@ -10,8 +10,8 @@
 /* Time for a kernel to list its variables. */
 #define STATUS_LIMIT_MS 2000
 
-/* A container either installs packages or runs code: installed packages are kept for other sessions, so no user
- * code may have run beside the install. */
+/* A container either installs packages or runs code. Installed packages are kept for other sessions, so no user code
+ * may have run in the container that installs them. */
 static bool fits(const struct init *i, const struct run *run)
 {
 	return (run->kind == RUN_INSTALL) == i->options->install;
@@ -30,10 +30,10 @@ static void on_run(struct controller *c, struct run *run)
 	if (run->restart && run->state == RUN_QUEUED)
 		kernel_interrupt(&i->kernel);
 	if (run->state == RUN_QUEUED && !fits(i, run))
-		run_end(run,
-			&(struct run_ending){ .ending = "refused",
-					      .detail = i->options->install ? "This container only installs." :
-									      "This container installs nothing." });
+		run_end(run, &(struct run_ending){ .ending = "refused",
+						   .detail = i->options->install ?
+								     "This container only installs packages." :
+								     "This container cannot install packages." });
 	else if (run->kind == RUN_EXECUTE)
 		init_pump_kernel(i);
 	else
@@ -171,7 +171,7 @@ static void on_status_limit(struct timeout *t)
 	send_status(container_of(t, struct init, status_limit));
 }
 
-/* A busy kernel is not disturbed: the last known list is used. */
+/* A busy kernel is not interrupted: its last known list of variables is used. */
 static void on_status(struct controller *c, uint32_t call)
 {
 	struct init *i = container_of(c, struct init, controller);
@@ -182,14 +182,14 @@ static void on_status(struct controller *c, uint32_t call)
 		timeout_start(&i->poller, &i->status_limit, STATUS_LIMIT_MS, on_status_limit);
 }
 
-static void on_query(struct controller *c, uint32_t call, const json_t *question)
+static void on_query(struct controller *c, uint32_t call, const json_t *request)
 {
 	struct init *i = container_of(c, struct init, controller);
 	static const char none[] = "{\"status\":\"cannot\"}";
 	if (i->options->install || i->ending)
 		controller_answer(c, call, none, sizeof(none) - 1);
 	else
-		kernel_query(&i->kernel, call, question);
+		kernel_query(&i->kernel, call, request);
 }
 
 void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n)
@@ -199,7 +199,7 @@ void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t 
 
 static void on_stop(struct controller *c)
 {
-	init_end(container_of(c, struct init, controller), INIT_EXIT_OK);
+	init_stop(container_of(c, struct init, controller));
 }
 
 int init_start_controller(struct init *i)

@@ -12,7 +12,7 @@
 #include "kernels/init/lease.h"
 #include "kernels/init/rest.h"
 
-/* When PID 1 exits, attach is killed: the last frames get this long to be read. */
+/* attach is killed when PID 1 exits, so PID 1 waits this long for its last frames to be read. */
 #define FAREWELL_MS 300
 
 struct init {
@@ -50,13 +50,15 @@ struct init {
 
 /* PID 1 exits at once, with this status. */
 void init_end(struct init *i, int status);
+/* Ends everything for STOP. */
+void init_stop(struct init *i);
 /* Every run gets an END with this ending and detail, and the manager an event with the cause. Then PID 1 exits. */
 void init_end_with_event(struct init *i, int status, const char *cause, const char *ending, const char *detail);
 void init_watch_home(struct init *i);
 void init_watch_sockets(struct init *i, int diag);
 void init_let_rest(struct init *i);
 void init_check_lease(struct init *i);
-/* For struct terminals: no run, console or retry is under way. */
+/* For struct terminals: true if no run, console or retry is in progress. */
 bool init_is_at_rest(const struct terminals *t);
 
 /* ---- init-runs.c: the kernel and the shell, and the next run of each */
@@ -67,14 +69,14 @@ int init_prepare_commands(struct init *i);
 /* Starts the next queued run, if there is one and nothing is in its way. */
 void init_pump_kernel(struct init *i);
 void init_pump_commands(struct init *i);
-/* For struct consoles: one has been opened. */
+/* For struct consoles: a console has been opened. */
 void init_on_console(struct consoles *c);
 
 /* ---- init-control.c: answers to the manager */
 
 /* 0 or -errno. */
 int init_start_controller(struct init *i);
-/* For struct kernel: it has listed its variables, or has answered a query. */
+/* For struct kernel: the kernel has listed its variables, or has answered a query. */
 void init_on_variables(struct kernel *k);
 void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n);
 

@@ -1,12 +1,12 @@
-/* Reasons to end the session or some of its processes: a full disk, too much memory in sockets, the lease. Also
- * the rest of an idle session. */
+/* Ends the session or some of its processes when a disk is full, sockets use too much memory, or the lease is over.
+ * Also lets an idle session rest. */
 #include "kernels/init/init-private.h"
 
 #include "base/alloc.h"
 #include "kernels/system/clock.h"
 #include "kernels/system/procs.h"
 
-/* Each run that has not ended gets its END too. */
+/* Ends each run that has not ended yet, with an END frame. */
 static void end_runs(struct init *i, const char *ending, const char *cause, const char *detail)
 {
 	list_for_each(c, &i->runs.list, struct run, node) {
@@ -46,8 +46,17 @@ void init_end(struct init *i, int status)
 	i->farewell_until_ms = 0;
 }
 
-/* Processes that fill the home directory are stopped; files and variables stay, so that the session can be tidied
- * up. */
+/* The engine removes the container next, which takes less time once its processes are gone. While the manager is
+ * connected, PID 1 stays for a moment: if it exited first, the engine might start to remove the container by itself and
+ * reject the manager's request. */
+void init_stop(struct init *i)
+{
+	init_end(i, INIT_EXIT_OK);
+	i->farewell_until_ms = clock_now_ms() + FAREWELL_MS;
+	procs_kill_all();
+}
+
+/* Stops the processes that fill the home directory. Files and variables stay, so that the user can free space. */
 static void on_home_over(struct disk *d, enum disk_state state, const char *why)
 {
 	struct init *i = container_of(d, struct init, home);
@@ -108,7 +117,7 @@ bool init_is_at_rest(const struct terminals *t)
 	return !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list) && !terminals_busy(t);
 }
 
-/* The kernel's pid if nothing else is under way: no run, console, shell or retry, and no timer but those of the
+/* The kernel's pid if nothing else is in progress: no run, console, shell or retry, and no timer except those of the
  * watches. */
 static pid_t idle_kernel(const struct rest *r)
 {
@@ -119,7 +128,7 @@ static pid_t idle_kernel(const struct rest *r)
 	return idle ? i->kernel.pid : 0;
 }
 
-/* Signals are handled in on_signals(), since a stop of the kernel is one of them. */
+/* Any other event ends the rest. on_signals() decides about signals, since the stop of the kernel itself causes one. */
 static void on_ready(struct poller *p, const struct watch *w)
 {
 	struct init *i = container_of(p, struct init, poller);

@@ -35,8 +35,8 @@ static void reap(struct init *i)
 	i->reap_again = true;
 }
 
-/* A plain kill() from outside our pid namespace shows pid 0. One from inside shows its sender. A signal that
- * sandbox code provokes by a descriptor's owner (F_SETOWN, F_SETSIG) also shows pid 0, but another code. */
+/* A plain kill() from outside our pid namespace shows pid 0. One from inside shows its sender. Sandbox
+ * code can also make a descriptor send a signal (F_SETOWN, F_SETSIG). That signal shows pid 0 too, but another code. */
 static bool from_outside(const struct signalfd_siginfo *info)
 {
 	return info->ssi_pid == 0 && info->ssi_code == SI_USER;
@@ -80,12 +80,12 @@ static void make_env(struct init *i)
 			strv_set_env(&i->env, *v);
 	for (size_t k = 0; k < i->manifest.env.n; k++)
 		strv_set_env(&i->env, i->manifest.env.v[k]);
-	/* pip, npm and R unpack files that are larger than memory. */
+	/* pip, npm and R may unpack files that do not fit into memory. */
 	if (i->options->home_size)
 		strv_set_env(&i->env, "TMPDIR=" HOME_TMP);
 }
 
-/* Every user may write to the volume, like /tmp, so that it need not know its future user. */
+/* Every user may write to the volume, like /tmp, because its user is not known yet when the volume is created. */
 static void make_home(const struct init *i)
 {
 	if (!i->options->home_size)
@@ -94,7 +94,7 @@ static void make_home(const struct init *i)
 		dprintf(STDERR_FILENO, "husk-client: cannot make the home directory: %s\n", strerror(errno));
 }
 
-/* The control socket comes first, so that no other process can take its name, and the signals before anything is
+/* The control socket comes first, so that no other process can take its name. Signals are set up before any process is
  * started. */
 static int set_up(struct init *i)
 {
@@ -142,7 +142,7 @@ int init_run(const struct init_options *options)
 {
 	static struct init i;
 	i.options = options;
-	/* Sandbox code runs as the same user: no ptrace, no /proc/1/mem, no /proc/1/fd. */
+	/* Sandbox code runs as the same user, but must not ptrace PID 1 or open /proc/1/mem or /proc/1/fd. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	setsid();
 	int diag = sockets_open_diag(), r = spawn_prepare();
@@ -156,7 +156,7 @@ int init_run(const struct init_options *options)
 	if (set_up(&i) < 0)
 		return INIT_EXIT_SYSTEM;
 
-	/* Before anything else: no other process that could dial exists yet. */
+	/* Dials before anything else: no other process that could do so exists yet. */
 	dial_turn(&i.dial, clock_now_ms());
 	init_watch_home(&i);
 	init_watch_sockets(&i, diag);

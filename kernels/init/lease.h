@@ -34,12 +34,12 @@ void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64
 void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
 /* A frame of the controller has arrived. */
 void lease_renew(struct lease *l, uint64_t mono_ms);
-/* At least once a second, or after lease_sleep(). */
+/* Call it at least once a second, or after lease_sleep(). */
 enum lease_verdict lease_tick(struct lease *l, uint64_t mono_ms, uint64_t boot_ms);
 /* Time until the next tick, at most most_ms, for a caller that may sleep longer than a second. It is a small part
  * of what is left, so that a pause that this sleep hides cannot end the lease. Call lease_tick() after it. */
 uint64_t lease_sleep(struct lease *l, uint64_t most_ms, uint64_t mono_ms, uint64_t boot_ms);
-/* 0 once it is over or if there is none. */
+/* The remaining lifetime; 0 once it is over or if there is no limit. */
 uint64_t lease_lifetime_left_ms(const struct lease *l, uint64_t boot_ms);
 
 #endif

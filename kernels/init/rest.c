@@ -9,12 +9,13 @@
 
 #include "base/proc.h"
 
-/* After the last event, and after a check that found a reason not to rest: twice as long each time. */
+/* Time from the last event to the first check. It doubles, up to a maximum, after each check that finds a reason not to
+ * rest. */
 #define AFTER_MS 1000
 #define PAUSE_MAX_MS 16000
 /* Time for a stop to take effect. */
 #define STOP_MS 2000
-/* Longer files are not read. */
+/* A session with more threads or descriptors, or with a longer file in /proc, does not rest. */
 #define THREADS_MAX 128
 #define FDS_MAX 512
 #define TEXT_MAX 4096
@@ -116,7 +117,8 @@ unsigned rest_count_sockets(const char *table, unsigned uid)
 	return n;
 }
 
-/* Adds the sockets of the session in one table. False if the table has more than is read at once. A system without it has none. */
+/* Adds the sockets of the session in one table. False if the table is too long to read at once. A missing table has
+ * none. */
 static bool add_sockets(const char *name, unsigned *sum)
 {
 	char path[32], text[TEXT_MAX], more;
@@ -132,7 +134,8 @@ static bool add_sockets(const char *name, unsigned *sum)
 	return true;
 }
 
-/* Sockets of the session in its network namespace. Those of root belong to the engine's resolver. */
+/* True if the session has at most max sockets in its network namespace. Those of root belong to the engine's
+ * resolver. */
 static bool has_few_sockets(unsigned max)
 {
 	static const char *const tables[] = { "tcp",	  "tcp6", "udp",  "udp6", "udplite",
@@ -169,7 +172,7 @@ static bool each_number(int process, const char *folder, unsigned max, bool (*on
 	return fine && n > 0;
 }
 
-/* A read of a file ends soon, even on a slow disk. */
+/* True if a read waits for another process or thread. A read of a file ends soon, even on a slow disk. */
 static bool is_from_others(int dir, const char *thread, int fd)
 {
 	char path[64], target[64];
@@ -188,7 +191,7 @@ static bool add_switches(int dir, const char *thread, uint64_t *switches)
 	const char *at = read_text(dir, path, text) ? strstr(text, "\nvoluntary_ctxt_switches:") : NULL;
 	if (!at || sscanf(at, "\nvoluntary_ctxt_switches: %llu", &n) != 1)
 		return false;
-	*switches += n + 1; /* one more thread changes the sum, too */
+	*switches += n + 1; /* + 1, so that a new thread changes the sum too */
 	return true;
 }
 
@@ -201,7 +204,7 @@ static bool thread_waits(int dir, const char *name, void *ctx)
 	       (fd < 0 || is_from_others(dir, name, fd)) && add_switches(dir, name, ctx);
 }
 
-/* Rejects timers, and rings of requests on which the system works by itself. */
+/* Rejects timers and io_uring, whose requests the system processes by itself. */
 static bool is_plain_file(int dir, const char *name, void *ctx)
 {
 	char target[64];
@@ -212,7 +215,7 @@ static bool is_plain_file(int dir, const char *name, void *ctx)
 	return !streq(target, "anon_inode:[timerfd]") && !streq(target, "anon_inode:[io_uring]");
 }
 
-/* The owner of /proc/PID does not show the user: a process can make it root. */
+/* The owner of /proc/PID is not always the process's user: a process can make it root. */
 static unsigned is_foreign(pid_t pid, void *ctx)
 {
 	char text[TEXT_MAX];
@@ -259,7 +262,7 @@ void rest_wake(struct rest *r, uint64_t now_ms)
 		(void)kill(r->pid, SIGCONT);
 	if (r->state == REST_RESTING) {
 		disk_resume(r->disk);
-		sockets_resume(r->sockets);
+		sockets_start(r->sockets);
 	}
 	r->state = REST_AWAKE;
 	r->switches = 0;

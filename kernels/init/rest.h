@@ -29,17 +29,17 @@ enum rest_state {
 struct rest {
 	struct disk *disk;
 	struct sockets *sockets;
-	unsigned own_sockets; /* TCP sockets of the link, which may be open */
+	unsigned own_sockets; /* how many TCP sockets of the link may be open */
 	/* The interpreter's pid if nothing that PID 1 knows of is under way in the container; else 0. */
 	pid_t (*idle_kernel)(const struct rest *r);
 
 	enum rest_state state;
 	pid_t pid; /* the stopped process */
 	uint64_t due_ms, pause_ms;
-	uint64_t switches; /* of the kernel's threads at the last check; 0 = no check yet */
+	uint64_t switches; /* context switches of the kernel's threads at the last check; 0 = no check yet */
 };
 
-/* Something happened: continues the stopped process at once, and watches as before. */
+/* Something happened: continues the stopped process at once, and watches disk and sockets as often as before. */
 void rest_wake(struct rest *r, uint64_t now_ms);
 /* A child was stopped or continued. */
 void rest_child_changed(struct rest *r, uint64_t now_ms);

@@ -17,12 +17,14 @@
 #include "kernels/system/clock.h"
 
 #define START_STEP_MS 100
-/* A kernel that answers but never publishes anything is accepted. */
+/* A kernel that answers but publishes nothing for this long is accepted. */
 #define SILENT_START_MS 1000
 #define SAY_WHAT_IS_MISSING_MS 45000 /* PID 1 waits 60 s */
-/* Only half of a cell's end arrived, reply or idle: a publisher with a full queue has dropped the other half. */
+/* If only the reply or only the idle status of a cell has arrived, the adapter checks after this time whether the other
+ * one is lost: a publisher with a full queue may have dropped it. */
 #define HALF_END_MS 1000
-/* Missed heartbeats in a row: this takes longer than waking a process on a machine that is short of memory. */
+/* A kernel that misses this many heartbeats in a row is killed. This is longer than it takes to wake a process on a
+ * machine that is short of memory. */
 #define BEATS_MISSED_MAX 12
 /* How long messages of a dead kernel may still be in transit. */
 #define LAST_WORDS_MS 500
@@ -49,26 +51,26 @@ struct adapter {
 	int signals;
 	pid_t kernel;
 	enum state state;
-	uint64_t since_ms; /* of the state */
+	uint64_t since_ms; /* start of the state */
 
 	struct {
-		uint64_t asked_ms, replied_ms; /* 0 = not yet */
+		uint64_t requested_ms, replied_ms; /* 0 = not yet */
 		bool published, beats, said;
 		char language_version[64];
 	} start;
 	struct {
-		uint64_t half_ms; /* since when half of the end is missing; 0 = not missing */
-		bool asked, replied, idle;
+		uint64_t half_ms; /* start of the wait for the missing half; 0 = no half is missing */
+		bool sent, replied, idle;
 		char request[MESSAGE_ID_LEN + 1];
 	} probe;
 	struct {
 		uint64_t due_ms, sent_ms;
-		uint64_t busy_ms;      /* since when the kernel works on the running cell; 0 = it does not */
-		uint64_t answered_ms;  /* last answer to a ping since then; 0 = none */
-		bool known_from_cells; /* the kernel has answered a ping during a cell: it always should */
+		uint64_t busy_ms;      /* when the kernel began the running cell; 0 = it has not begun one */
+		uint64_t answered_ms;  /* first answer to a ping since then; 0 = none */
+		bool known_from_cells; /* the kernel has answered a ping during a cell, so it always should */
 	} beat;
 	unsigned complaints;
-	int written_fd; /* last one that the running cell wrote to; 0 = none */
+	int written_fd; /* last stream that the running cell wrote to; 0 = none */
 };
 
 static void set_state(struct adapter *a, enum state state)
@@ -79,8 +81,8 @@ static void set_state(struct adapter *a, enum state state)
 
 /* ---- output */
 
-/* stdout, stderr and the link are three ways to PID 1: before output changes from one to another, the adapter
- * waits. */
+/* stdout, stderr and the link are three ways to PID 1: before output changes from one to another, the adapter waits
+ * until PID 1 has read the first. */
 static void keep_order(struct adapter *a, int fd)
 {
 	if (a->outputs.running && a->written_fd && a->written_fd != fd) {
@@ -97,7 +99,7 @@ static void write_out(struct outputs *o, int fd, const void *data, size_t n)
 	keep_order(container_of(o, struct adapter, outputs), fd);
 	while (n) {
 		ssize_t written = write(fd, at, n);
-		if (written < 0 && errno == EAGAIN) { /* a kernel may have set this on the shared pipe */
+		if (written < 0 && errno == EAGAIN) { /* a kernel may have made the shared pipe non-blocking */
 			struct pollfd p = { .fd = fd, .events = POLLOUT };
 			(void)poll(&p, 1, -1);
 			continue;
@@ -164,7 +166,7 @@ static void start_closing(struct adapter *a)
 
 /* ---- start */
 
-static void ask_kernel_info(struct adapter *a, char ret_id[MESSAGE_ID_LEN + 1])
+static void request_kernel_info(struct adapter *a, char ret_id[MESSAGE_ID_LEN + 1])
 {
 	json_auto_t *content = json_object();
 	(void)channels_send(a->channels, CHANNEL_SHELL, "kernel_info_request", /* parent= */ NULL, content, ret_id);
@@ -179,9 +181,9 @@ static void become_ready(struct adapter *a)
 	a->beat.due_ms = clock_now_ms() + a->options->beat_ms;
 }
 
-/* Ready when the kernel has answered, has published on iopub, and answers heartbeats. The kernel learns of the
- * iopub subscription some time later. Everything that it publishes before that is lost, so it is asked again. */
-static void look_at_start(struct adapter *a)
+/* Ready when the kernel has answered, has published on iopub, and answers heartbeats. The kernel learns of the iopub
+ * subscription some time later. Everything that it publishes before that is lost, so the request is repeated. */
+static void check_start(struct adapter *a)
 {
 	uint64_t now = clock_now_ms();
 	char id[MESSAGE_ID_LEN + 1];
@@ -191,9 +193,9 @@ static void look_at_start(struct adapter *a)
 		become_ready(a);
 		return;
 	}
-	if (a->start.replied_ms && !heard && now - a->start.asked_ms >= START_STEP_MS) {
-		a->start.asked_ms = now;
-		ask_kernel_info(a, id);
+	if (a->start.replied_ms && !heard && now - a->start.requested_ms >= START_STEP_MS) {
+		a->start.requested_ms = now;
+		request_kernel_info(a, id);
 	}
 	if (!a->start.said && now - a->since_ms > SAY_WHAT_IS_MISSING_MS) {
 		a->start.said = true;
@@ -214,7 +216,7 @@ static void on_kernel_info(struct adapter *a, const struct message *m)
 
 /* ---- a cell */
 
-/* Setting a variable takes code of the language, which a kernel does not reveal. */
+/* Setting a variable takes code in the kernel's language, which the adapter does not know. */
 static void refuse_env(struct adapter *a, json_int_t call)
 {
 	outputs_begin(&a->outputs, call, /* request= */ "");
@@ -226,8 +228,8 @@ static void refuse_env(struct adapter *a, json_int_t call)
 	outputs_finish(&a->outputs);
 }
 
-/* A byte order mark is not code in any language, and some languages do not accept line ends of other systems. A
- * new reference. */
+/* Removes a byte order mark, which is not code in any language, and turns CRLF into LF, since some languages do not
+ * accept CRLF. A new reference. */
 static json_t *plain_source(json_t *code)
 {
 	AUTO(buf_release) struct buf plain = { 0 };
@@ -283,7 +285,7 @@ static void finish_cell(struct adapter *a)
 }
 
 /* Messages of one channel keep their order: once a later request is answered, the earlier one never will be. */
-static void look_at_end(struct adapter *a)
+static void check_end(struct adapter *a)
 {
 	struct outputs *o = &a->outputs;
 	if (a->state != STATE_BUSY)
@@ -303,8 +305,8 @@ static void look_at_end(struct adapter *a)
 		finish_cell(a);
 	} else if (now - a->probe.half_ms >= HALF_END_MS) {
 		a->probe.half_ms = now;
-		a->probe.asked = true;
-		ask_kernel_info(a, a->probe.request);
+		a->probe.sent = true;
+		request_kernel_info(a, a->probe.request);
 	}
 }
 
@@ -315,7 +317,7 @@ static void interrupt_kernel(struct adapter *a)
 	queries_leave(&a->queries);
 	if (a->state != STATE_BUSY)
 		return;
-	/* A kernel that ignores the interrupt is killed, together with the adapter. */
+	/* Send waiting output now: a kernel that ignores the interrupt is killed, together with the adapter. */
 	outputs_flush(&a->outputs);
 	prompt_cancel(&a->prompt);
 	a->outputs.interrupted = true;
@@ -366,7 +368,7 @@ static void on_iopub(void *ctx, const struct message *m)
 {
 	struct adapter *a = ctx;
 	a->start.published = true;
-	a->probe.idle |= a->probe.asked && is_status(m, "idle", a->probe.request);
+	a->probe.idle |= a->probe.sent && is_status(m, "idle", a->probe.request);
 	if (a->state == STATE_BUSY && !a->beat.busy_ms && is_status(m, "busy", a->outputs.request))
 		a->beat.busy_ms = clock_now_ms();
 	outputs_published(&a->outputs, m);
@@ -377,7 +379,7 @@ static void on_shell(void *ctx, const struct message *m)
 	struct adapter *a = ctx;
 	if (streq(m->type, "kernel_info_reply")) {
 		on_kernel_info(a, m);
-		a->probe.replied |= a->probe.asked && streq(m->parent_id, a->probe.request);
+		a->probe.replied |= a->probe.sent && streq(m->parent_id, a->probe.request);
 	} else if (!queries_replied(&a->queries, m)) {
 		outputs_replied(&a->outputs, m);
 	}
@@ -416,8 +418,8 @@ static void receive_all(struct adapter *a)
 		}
 	}
 	if (a->state == STATE_STARTING)
-		look_at_start(a);
-	look_at_end(a);
+		check_start(a);
+	check_end(a);
 }
 
 /* ---- heartbeats */
@@ -436,7 +438,7 @@ static void learn_from_cell(struct adapter *a, uint64_t now)
 }
 
 /* A kernel with one thread sends no heartbeat while it runs a cell, and need not: the cell has a time limit. */
-static void look_at_heart(struct adapter *a, uint64_t now)
+static void check_heartbeat(struct adapter *a, uint64_t now)
 {
 	if (a->state != STATE_IDLE && a->state != STATE_BUSY)
 		return;
@@ -472,7 +474,7 @@ static void take_last_words(struct adapter *a)
 	}
 }
 
-static void look_at_kernel(struct adapter *a)
+static void check_kernel(struct adapter *a)
 {
 	int status;
 	if (waitpid(a->kernel, &status, WNOHANG) != a->kernel)
@@ -493,7 +495,7 @@ static void on_signal(struct adapter *a)
 	struct signalfd_siginfo info;
 	while (read(a->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
-			look_at_kernel(a);
+			check_kernel(a);
 		else if (info.ssi_signo == SIGINT)
 			interrupt_kernel(a);
 		else
@@ -545,7 +547,7 @@ static void turn(struct adapter *a)
 	int fds[] = { a->signals, linked ? a->uplink.fd : -1, a->raw.read_fds[0], a->raw.read_fds[1] };
 	(void)channels_wait(a->channels, fds, ARRAY_LEN(fds), wait, &ready);
 	uint64_t woke = clock_now_ms();
-	/* The adapter was stopped, and so was the kernel: its time limit starts again. */
+	/* The adapter was stopped, and so was the kernel: the time limit for its heartbeat starts again. */
 	if (woke - now > (uint64_t)wait + a->options->beat_ms)
 		a->beat.sent_ms = woke;
 	receive_all(a);
@@ -556,7 +558,7 @@ static void turn(struct adapter *a)
 	if (ready & 12)
 		raw_read(&a->raw);
 	queries_tick(&a->queries, woke);
-	look_at_heart(a, woke);
+	check_heartbeat(a, woke);
 	if (a->state == STATE_CLOSING && woke - a->since_ms >= SHUTDOWN_MS)
 		kill(-a->kernel, SIGKILL);
 }
@@ -574,7 +576,7 @@ static int open_signals(struct fail *f)
 	return fd >= 0 ? fd : fail_set(f, FAIL_INTERNAL, "cannot watch signals: %m");
 }
 
-/* The kernel is started before ZeroMQ, which has threads. */
+/* The kernel is started before ZeroMQ, which starts threads. */
 static int start(struct adapter *a, struct fail *f)
 {
 	struct strv command AUTO(strv_release) = { 0 };
@@ -625,8 +627,8 @@ int adapter_run(const struct adapter_options *options, struct fail *f)
 		return -1;
 	}
 	set_state(a, STATE_STARTING);
-	a->start.asked_ms = clock_now_ms();
-	ask_kernel_info(a, id);
+	a->start.requested_ms = clock_now_ms();
+	request_kernel_info(a, id);
 	channels_ping(a->channels);
 	for (;;)
 		turn(a);

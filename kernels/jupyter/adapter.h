@@ -6,15 +6,15 @@
 
 struct adapter_options {
 	const char *spec;   /* a kernelspec: the folder or its kernel.json */
-	const char *folder; /* folder for the connection file's own folder */
+	const char *folder; /* where to create the folder of the connection file */
 	bool tcp;
 	bool shows_raw;	      /* output of the kernel's process itself becomes output of the cell (raw.h) */
 	bool displays_values; /* outputs.h */
-	uint64_t beat_ms;     /* between two heartbeats */
+	uint64_t beat_ms;     /* time between two heartbeats */
 };
 
-/* Runs until the kernel exits or PID 1 closes the link, and ends the process as the kernel ended. Returns only if
- * it could not start. */
+/* Runs until the kernel exits or PID 1 closes the link. Then ends this process in the same way as the kernel ended.
+ * Returns only if it could not start. */
 int adapter_run(const struct adapter_options *options, struct fail *f);
 
 #endif

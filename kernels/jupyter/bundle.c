@@ -37,7 +37,7 @@ static json_t *clean_string(const json_t *value)
 	return string_of(&out);
 }
 
-/* Base64: some kernels insert line breaks. */
+/* Removes the line breaks that some kernels insert into base64. */
 static json_t *compact_string(const json_t *value)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -68,7 +68,7 @@ json_t *bundle_text(const json_t *value)
 	return string_of(&out);
 }
 
-/* Lists of lines, as in notebooks: each line has its own line end. */
+/* Joins a list of lines as in notebooks, where each line includes its line end. */
 static json_t *join_lines(const json_t *lines)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -91,7 +91,7 @@ static bool is_lines(const json_t *value)
 	return true;
 }
 
-/* load_object() bounds the depth. */
+/* Recursion is safe, since load_object() (jupyter/load.h) limits the depth. */
 json_t *bundle_copy(const json_t *value)
 {
 	size_t i;

@@ -6,8 +6,9 @@
 
 #include "base/defs.h"
 
-/* A new object with every type that the link supports: text without escapes and NULs, base64 without line breaks,
- * lists of lines joined. Other types are left out; it may be empty. Anything but an object gives an empty one. */
+/* Returns a new object with every type that the link supports: text without escapes and NULs, base64 without line
+ * breaks, lists of lines joined. Other types are left out. The result is empty if no type is left, or if `data` is not
+ * an object. */
 json_t *bundle_clean(const json_t *data);
 /* The same value without NULs, which the link does not support. A new reference. */
 json_t *bundle_copy(const json_t *value);

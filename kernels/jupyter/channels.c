@@ -35,7 +35,7 @@ static int set_options(void *socket, enum channel which, const struct sender_id 
 	/* The kernel is about to bind its sockets: each failed attempt delays the start by this long. */
 	r |= zmq_setsockopt(socket, ZMQ_RECONNECT_IVL, &(int){ RECONNECT_MS }, sizeof(int));
 	r |= zmq_setsockopt(socket, ZMQ_RECONNECT_IVL_MAX, &(int){ RECONNECT_MAX_MS }, sizeof(int));
-	/* A publisher drops messages that a slow subscriber does not read. */
+	/* No limit on received messages: a publisher drops those that a slow subscriber does not read. */
 	r |= zmq_setsockopt(socket, ZMQ_RCVHWM, &(int){ 0 }, sizeof(int));
 	r |= zmq_setsockopt(socket, ZMQ_RCVBUF, &(int){ RECEIVE_BYTES }, sizeof(int));
 	if (which == CHANNEL_IOPUB)
@@ -114,7 +114,7 @@ int channels_receive(struct channels *c, enum channel from, void (*on_message)(v
 	return 1;
 }
 
-/* Sends the frames of a REQ socket, without its rule that each request must wait for an answer. */
+/* Sends the same frames as a REQ socket, which would have to wait for an answer before it can send again. */
 void channels_ping(struct channels *c)
 {
 	c->ping++;

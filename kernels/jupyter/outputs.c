@@ -40,7 +40,7 @@ void outputs_note(struct outputs *o, const char *fmt, ...)
 
 /* ---- sending to PID 1 */
 
-/* Removes the largest types of a message until it is short enough. */
+/* Sends a message. If it is too long, its largest types are removed until it fits. */
 static void send_fitting(struct outputs *o, json_t *message)
 {
 	if (o->send(o, message))
@@ -63,7 +63,8 @@ void outputs_flush(struct outputs *o)
 		send_fitting(o, message);
 }
 
-/* Sent at once: PID 1 and the cell's reader know what clear_output and update_display_data remove. */
+/* A display is not held back in case a clear_output or update_display_data replaces it: PID 1 and the cell's reader
+ * handle those. */
 static void send_display(struct outputs *o, json_t *message)
 {
 	outputs_flush(o);
@@ -161,12 +162,12 @@ enum origin { ORIGIN_THIS, ORIGIN_EARLIER, ORIGIN_NOBODY };
 
 static enum origin origin_of(const struct outputs *o, const struct message *m)
 {
-	const char *asked = json_string_value(json_object_get(m->parent, "msg_type"));
+	const char *parent_type = json_string_value(json_object_get(m->parent, "msg_type"));
 	if (o->running && streq(m->parent_id, o->request))
 		return ORIGIN_THIS;
 	/* Start-up messages, and output of threads in kernels that do not record the cell: they count as the
 	 * running cell's. */
-	if (!*m->parent_id || !asked || !streq(asked, "execute_request"))
+	if (!*m->parent_id || !parent_type || !streq(parent_type, "execute_request"))
 		return ORIGIN_NOBODY;
 	return ORIGIN_EARLIER;
 }

@@ -25,7 +25,7 @@ static _Noreturn void become(struct strv *argv, const struct strv *env, const in
 	for (size_t i = 0; i < env->n; i++)
 		putenv(env->v[i]);
 	execvp(argv->v[0], strv_argv(argv));
-	/* Kernelspecs say "python" for the Python that has the kernel. */
+	/* Kernelspecs say "python" for the Python in which the kernel is installed. */
 	if (streq(argv->v[0], "python"))
 		execvp("python3", strv_argv(argv));
 	dprintf(STDERR_FILENO, "husk-jupyter: cannot start '%s': %s\n", argv->v[0], strerror(errno));
@@ -39,7 +39,7 @@ pid_t process_start(struct strv *argv, const struct strv *env, const int out_fds
 		return fail_set(f, FAIL_INVALID, "cannot start the kernel: %m");
 	if (pid == 0)
 		become(argv, env, out_fds, parent);
-	setpgid(pid, pid); /* the first one wins */
+	setpgid(pid, pid); /* the child does this too; the first call wins */
 	return pid;
 }
 
@@ -50,7 +50,7 @@ _Noreturn void process_end_like(int wait_status)
 		sigset_t one;
 		sigemptyset(&one);
 		sigaddset(&one, signo);
-		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 }); /* keep the kernel's own core dump */
+		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 }); /* do not overwrite the kernel's core dump */
 		(void)signal(signo, SIG_DFL);
 		sigprocmask(SIG_UNBLOCK, &one, NULL);
 		raise(signo);

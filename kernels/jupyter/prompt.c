@@ -4,7 +4,7 @@
 
 #define END_OF_INPUT '\x04' /* Ctrl-D; ipykernel and similar kernels treat it as such in an input_reply */
 #define INTERRUPT '\x03'    /* Ctrl-C */
-/* Code that keeps asking although there is no input is interrupted. */
+/* A cell that keeps asking, although there is no input, is interrupted. */
 #define REFUSALS_MAX 3
 #define PROMPT_BYTES_MAX 4096
 
@@ -55,14 +55,14 @@ static bool reply_typed(struct prompt *a, const json_t *request)
 	return true;
 }
 
-static void ask(struct prompt *a, const struct message *m)
+static void send_prompt(struct prompt *a, const struct message *m)
 {
 	json_auto_t *prompt = bundle_text(json_object_get(m->content, "prompt"));
 	if (json_string_length(prompt) > PROMPT_BYTES_MAX)
 		json_string_set(prompt, "(a prompt that is too long)");
 	json_decref(a->open);
 	a->open = json_incref(m->header);
-	json_auto_t *message = json_pack("{s:s, s:I, s:O, s:b}", "op", "input", "question", ++a->question, "prompt",
+	json_auto_t *message = json_pack("{s:s, s:I, s:O, s:b}", "op", "input", "question", ++a->number, "prompt",
 					 prompt, "password", json_is_true(json_object_get(m->content, "password")));
 	a->send_up(a, message);
 }
@@ -74,7 +74,7 @@ void prompt_request(struct prompt *a, const struct message *m)
 	if (!a->interactive)
 		refuse(a, m->header);
 	else if (!reply_typed(a, m->header))
-		ask(a, m);
+		send_prompt(a, m);
 }
 
 void prompt_answer(struct prompt *a, const json_t *message)
@@ -82,7 +82,7 @@ void prompt_answer(struct prompt *a, const json_t *message)
 	const json_t *text = json_object_get(message, "text");
 	const char *typed = json_string_value(text);
 	size_t n = json_string_length(text);
-	if (!a->open || !typed || json_integer_value(json_object_get(message, "question")) != a->question)
+	if (!a->open || !typed || json_integer_value(json_object_get(message, "question")) != a->number)
 		return;
 	json_auto_t *request = take_ptr(a->open);
 	if (memchr(typed, INTERRUPT, n)) {
@@ -104,6 +104,6 @@ void prompt_cancel(struct prompt *a)
 	json_auto_t *request = take_ptr(a->open);
 	if (!request)
 		return;
-	json_auto_t *message = json_pack("{s:s, s:I, s:b}", "op", "input", "question", a->question, "cancel", 1);
+	json_auto_t *message = json_pack("{s:s, s:I, s:b}", "op", "input", "question", a->number, "cancel", 1);
 	a->send_up(a, message);
 }

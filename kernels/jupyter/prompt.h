@@ -1,5 +1,5 @@
-/* Prompts of a cell on the kernel's stdin channel. An interactive cell's prompts are sent to PID 1, and the
- * answers passed to the kernel line by line; for any other cell the answer is that there is no input. */
+/* Prompts of a cell on the kernel's stdin channel. An interactive cell's prompts are sent to PID 1, and the answers are
+ * passed to the kernel line by line. In any other cell, the reply to the kernel is that there is no input. */
 #ifndef HUSK_KERNELS_JUPYTER_PROMPT_H
 #define HUSK_KERNELS_JUPYTER_PROMPT_H
 
@@ -7,26 +7,26 @@
 
 struct prompt {
 	/* Set by the owner. */
-	void (*send_up)(struct prompt *a, json_t *message); /* `input` of the link without its id; borrowed */
+	void (*send_up)(struct prompt *a, json_t *message); /* an `input` message without its id; borrowed */
 	void (*reply)(struct prompt *a, const json_t *to, const char *text, size_t n);
 	void (*interrupt)(struct prompt *a);
 	void (*note)(struct prompt *a, const char *text);
 
 	bool interactive;
 	unsigned refusals;
-	json_int_t question; /* number of the last prompt */
-	json_t *open;	     /* the header of the request that waits for an answer; NULL = none */
-	struct buf typed;    /* lines of an answer that no prompt has asked for yet */
-	bool ended;	     /* and then the end of input */
+	json_int_t number; /* number of the last prompt */
+	json_t *open;	   /* the header of the request that waits for an answer; NULL = none */
+	struct buf typed;  /* lines of an answer that no prompt has asked for yet */
+	bool ended;	   /* after these lines comes the end of input */
 };
 
 /* A cell starts. */
 void prompt_begin(struct prompt *a, bool interactive);
-/* An input_request; others are ignored. */
+/* Handles an input_request; other messages are ignored. */
 void prompt_request(struct prompt *a, const struct message *m);
-/* An answer of PID 1. An answer to a prompt that is no longer open is ignored. */
+/* Takes an answer from PID 1. An answer to a prompt that is no longer open is ignored. */
 void prompt_answer(struct prompt *a, const json_t *message);
-/* The cell was interrupted or has ended: nothing waits any more. */
+/* The cell was interrupted or has ended: its open prompt, if there is one, is cancelled. */
 void prompt_cancel(struct prompt *a);
 void prompt_release(struct prompt *a);
 

@@ -5,7 +5,7 @@
 #include "kernels/protocol.h"
 
 #define MATCHES_MAX 1000
-/* With JSON's overhead it stays below ANSWER_BYTES_MAX. */
+/* Stays below ANSWER_BYTES_MAX even with JSON's overhead. */
 #define MATCHES_BYTES (100u << 10)
 #define TEXT_CHARS 30000
 #define HTML_BYTES (60u << 10)
@@ -21,7 +21,7 @@ static const struct {
 	[IS_COMPLETE] = { "is_complete", "is_complete_request", "is_complete_reply" },
 };
 
-/* answer is taken. */
+/* Takes `fields`. */
 static void answer(struct queries *q, const char *status, json_t *fields)
 {
 	json_auto_t *message = fields;

@@ -1,6 +1,7 @@
-/* Queries of consoles and editors between two cells (docs/protocol.md, section 2): passed on as requests of the
- * Jupyter protocol, one at a time. Replies are hostile: bounded and cleaned here. A kernel is never interrupted
- * for a query, since not all kernels survive that outside of a cell: a late answer is not waited for. */
+/* Passes queries of consoles and editors to the kernel between two cells, as requests of the Jupyter protocol, one at a
+ * time (docs/protocol.md, section 2). Replies are hostile input, and are bounded and cleaned here. A kernel is never
+ * interrupted for a query, since not all kernels survive an interrupt outside of a cell. Instead, a query that takes
+ * too long is given up. */
 #ifndef HUSK_KERNELS_JUPYTER_QUERIES_H
 #define HUSK_KERNELS_JUPYTER_QUERIES_H
 
@@ -12,7 +13,7 @@
 struct queries {
 	/* Set by the owner. Sends a request on the shell channel and writes its id; false if that is not possible. */
 	bool (*request)(struct queries *q, const char *type, const json_t *content, char ret_id[MESSAGE_ID_LEN + 1]);
-	/* The answer, a message of the link; borrowed. */
+	/* Passes on the answer, a message of the link; borrowed. */
 	void (*answer)(struct queries *q, const json_t *message);
 
 	bool open;
@@ -20,7 +21,7 @@ struct queries {
 	size_t kind;
 	uint64_t due_ms;
 	struct {
-		char request[MESSAGE_ID_LEN + 1]; /* of the last request; "" = none */
+		char request[MESSAGE_ID_LEN + 1]; /* id of the last request; "" = none */
 		bool silent; /* it was not answered: the kernel may not support such requests, and is not asked again */
 	} kinds[3];
 };
@@ -29,7 +30,7 @@ struct queries {
 bool queries_send(struct queries *q, const json_t *message, bool idle, uint64_t now_ms);
 /* True if the message of the shell channel was a reply to a query. */
 bool queries_replied(struct queries *q, const struct message *m);
-/* The kernel is needed for something else. */
+/* Gives up the open query, if there is one: the kernel is needed for something else. */
 void queries_leave(struct queries *q);
 void queries_tick(struct queries *q, uint64_t now_ms);
 

@@ -10,7 +10,7 @@
 #define RAW_KEPT 2048
 
 struct raw {
-	int read_fds[2]; /* -1 = the kernel has the adapter's own */
+	int read_fds[2]; /* -1 = closed, or the kernel has the adapter's own stdout and stderr */
 	int write_fds[2];
 	struct raw_tail {
 		char bytes[RAW_KEPT];
@@ -18,10 +18,10 @@ struct raw {
 	} tails[2];
 };
 
-/* Call raw_release() in any case. */
+/* Call raw_release() even after a failure. */
 int raw_open(struct raw *r, struct fail *f);
 void raw_release(struct raw *r);
-/* The kernel has its ends of the pipes. */
+/* The kernel has been started and has its ends of the pipes. */
 void raw_started(struct raw *r);
 /* Reads what has arrived. */
 void raw_read(struct raw *r);

@@ -13,7 +13,8 @@ void spec_release(struct spec *s)
 	free(take_ptr(s->folder));
 }
 
-/* Appends `text` with each "{open}NAME}" replaced by the result of the lookup, and unchanged if that is NULL. */
+/* Returns a copy of `text` in which each NAME between `open` and "}" is replaced by the result of the lookup, or left
+ * unchanged if that is NULL. */
 static char *substitute(const char *text, const char *open, const char *(*look_up)(const char *name, const void *ctx),
 			const void *ctx)
 {

@@ -12,7 +12,7 @@ struct spec {
 	bool interrupt_by_message; /* interrupt_mode "message": a request on the control channel instead of a signal */
 };
 
-/* `path` is the folder or the file itself. spec_release() it, also after a failure. */
+/* `path` is the folder or the file itself. Call spec_release() even after a failure. */
 int spec_load(struct spec *ret, const char *path, struct fail *f);
 void spec_release(struct spec *s);
 /* The command that starts a kernel on this connection file. */

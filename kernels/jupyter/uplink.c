@@ -57,12 +57,13 @@ int uplink_take(struct uplink *ret, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "HUSK_LINK is not set: PID 1 of a Husk container starts this program");
 	if (strncmp(ret->address, "fd:", 3) == 0) {
 		ret->fd = take_number(ret->address + 3);
-		return ret->fd >= 0 ?
-			       0 :
-			       fail_set(f, FAIL_INVALID, "HUSK_LINK names no open descriptor: '%s'", ret->address);
+		return ret->fd >= 0 ? 0 :
+				      fail_set(f, FAIL_INVALID, "HUSK_LINK does not name an open descriptor: '%s'",
+					       ret->address);
 	}
 	AUTO(closep) int fd = take_number(token_fd);
-	return fd >= 0 ? read_token(ret, fd, f) : fail_set(f, FAIL_INVALID, "HUSK_TOKEN_FD names no open descriptor");
+	return fd >= 0 ? read_token(ret, fd, f) :
+			 fail_set(f, FAIL_INVALID, "HUSK_TOKEN_FD does not name an open descriptor");
 }
 
 static int dial_tcp(const char *where)

@@ -10,12 +10,12 @@
 struct uplink {
 	int fd; /* -1 = closed */
 	char *address;
-	char *token;	  /* of TCP */
+	char *token;	  /* for TCP; NULL = none */
 	int taken_fd;	  /* receives a byte for each display and sync that PID 1 has processed; -1 = not supported */
 	unsigned untaken; /* sent and not yet processed */
 	struct buf in;
 	size_t used;
-	bool corked;	/* messages wait for uplink_uncork(), so that PID 1 reads them at once */
+	bool corked;	/* messages wait for uplink_uncork(), so that PID 1 reads them together */
 	struct buf out; /* the waiting messages */
 };
 
@@ -29,12 +29,12 @@ void uplink_release(struct uplink *u);
 /* Writes a whole message, waiting for PID 1 to read. -EMSGSIZE if it is too long for the link (nothing was
  * written), -EPIPE if PID 1 has closed the link. */
 int uplink_send(struct uplink *u, const json_t *message);
-/* From now on messages are collected; so the last ones of a cell wake PID 1 once. */
+/* Collects messages from now on, so that the last ones of a cell wake PID 1 only once. */
 void uplink_cork(struct uplink *u);
 void uplink_uncork(struct uplink *u);
 /* Waits until PID 1 has processed every display: later output comes after them. */
 void uplink_settle(struct uplink *u);
-/* Reads what has arrived. 0; -EPIPE at the end. */
+/* Reads what has arrived. 0, or -EPIPE if PID 1 has closed the link. */
 int uplink_read(struct uplink *u);
 /* 1 and the next message (the caller owns it), 0 if there is none yet, -EPROTO. */
 int uplink_next(struct uplink *u, json_t **ret);

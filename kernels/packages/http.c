@@ -44,7 +44,7 @@ static int parse_line(char *line, struct http_request *ret)
 		return strncmp(version, "HTTP/", 5) == 0 ? -505 : -400;
 	if (!streq(line, "GET") && !streq(line, "HEAD"))
 		return is_token(line) ? -405 : -400;
-	/* Without an authority, since this is not a proxy. */
+	/* The target has no authority, since this is not a proxy. */
 	if (*target != '/')
 		return -400;
 	for (const char *c = target; *c; c++)

@@ -24,8 +24,8 @@ struct http_request {
 	size_t n_headers;
 };
 
-/* Parses the request at the start of data, writing NULs into it; *ret points into it. 1 and *ret; 0 if more bytes
- * are needed; else a negative status to reject it with (-400, -405, -431, …). */
+/* Parses the request at the start of `data` and writes NULs into it; *ret points into `data`. 1 and *ret; 0 if more
+ * bytes are needed; else a negative status to reject the request with (-400, -405, -431, …). */
 int http_parse(char *data, size_t n, struct http_request *ret);
 /* True if this request header may be passed to the other end. */
 bool http_passes(const char *name);

@@ -38,7 +38,7 @@ void install_open(void)
 	(void)nftw(DEPENDENCIES_PATH, open_one, 64, FTW_PHYS | FTW_MOUNT);
 }
 
-/* Folders of a PATH that belong to the image. */
+/* Returns the folders of a PATH that belong to the image. The caller owns it. */
 static char *safe_path(const char *path)
 {
 	static const char *const writable[] = { HOME_VOLUME "/", DEPENDENCIES_PATH "/", "/tmp/", "/workspace/",
@@ -78,7 +78,7 @@ void install_env(struct strv *ret, const struct strv *env, const struct strv *la
 			strv_add(ret, env->v[i]);
 	}
 	strv_set_env(ret, "HOME=/nonexistent");
-	/* husk_deps.py (runtimes/python) then adds no packages: a .pth file of a package is code. */
+	/* With this variable, husk_deps.py (runtimes/python) adds no packages: a .pth file of a package is code. */
 	strv_set_env(ret, "HUSK_INSTALLED=1");
 }
 

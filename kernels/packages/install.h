@@ -1,4 +1,5 @@
-/* Parts of an install beside its process: the installed versions and their size. */
+/* Parts of an install other than its process: file permissions, and the report of the installed versions and their
+ * size. */
 #ifndef HUSK_KERNELS_PACKAGES_INSTALL_H
 #define HUSK_KERNELS_PACKAGES_INSTALL_H
 
@@ -10,7 +11,7 @@ void install_open(void);
 /* The environment of the program that lists the installed versions: nothing in it leads to a file that the
  * packages' code could write. */
 void install_env(struct strv *ret, const struct strv *env, const struct strv *late);
-/* The JSON object that this program wrote to fd becomes the run's RESULT; anything else is ignored. */
+/* The JSON object that the program above wrote to fd becomes the run's RESULT; anything else is ignored. */
 void install_report(struct run *run, int fd);
 
 #endif

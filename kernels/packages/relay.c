@@ -18,11 +18,11 @@
 #define STATUS_MAX 599
 
 enum relay_state {
-	READS,	 /* the request arrives */
-	WAITS,	 /* the request is complete and must be sent */
-	ASKED,	 /* the request was sent */
-	ANSWERS, /* the head of the answer has arrived */
-	LEAVES,	 /* the rest of the answer is in `out` */
+	READS,	   /* the request arrives */
+	WAITS,	   /* the request is complete and must be sent */
+	REQUESTED, /* the request was sent */
+	ANSWERS,   /* the head of the answer has arrived */
+	LEAVES,	   /* the rest of the answer is in `out` */
 };
 
 struct relay_request {
@@ -63,7 +63,7 @@ static void request_free(struct relay_request *q)
 static void break_off(struct relay_request *q)
 {
 	struct relay *r = q->relay;
-	if (q->state == ASKED || q->state == ANSWERS)
+	if (q->state == REQUESTED || q->state == ANSWERS)
 		(void)sender_raw(r->sender, FRAME_RELAY_CANCEL, q->number, NULL, 0);
 	setsockopt(q->fd, SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 }, sizeof(struct linger));
 	request_free(q);
@@ -120,7 +120,7 @@ static void flush(struct relay_request *q)
 			leave(q);
 		return;
 	}
-	/* From here on the time limit for the client is off. */
+	/* Everything so far was sent to the client, so it is no longer timed. */
 	timeout_stop(&q->patience);
 	give_credit(q);
 }
@@ -144,7 +144,7 @@ static void take_request(struct relay_request *q)
 	if (r == 0)
 		return;
 	if (r < 0) {
-		refuse(q, -r, "Husk's relay takes GET and HEAD requests of HTTP/1.1.\n");
+		refuse(q, -r, "Husk's relay accepts GET and HEAD requests of HTTP/1.1.\n");
 		return;
 	}
 	json_auto_t *headers = json_object();
@@ -205,7 +205,7 @@ static size_t free_place(const struct relay *r)
 	return i;
 }
 
-/* Further clients wait in the queues of the sockets. */
+/* While all places are taken, further clients wait in the queues of the listening sockets. */
 static void admit(struct relay *r)
 {
 	bool full = free_place(r) == ARRAY_LEN(r->requests);
@@ -294,7 +294,7 @@ void relay_step(struct relay *r)
 			continue;
 		(void)buf_add(&r->sender->queue, q->in.data, q->in.len);
 		buf_release(&q->in);
-		q->state = ASKED;
+		q->state = REQUESTED;
 	}
 }
 
@@ -302,7 +302,7 @@ void relay_orphan(struct relay *r)
 {
 	for (size_t i = 0; i < ARRAY_LEN(r->requests); i++) {
 		struct relay_request *q = r->requests[i];
-		if (!q || (q->state != ASKED && q->state != ANSWERS))
+		if (!q || (q->state != REQUESTED && q->state != ANSWERS))
 			continue;
 		/* There is no controller to receive a CANCEL. */
 		q->state = READS;
@@ -326,7 +326,7 @@ static int on_answer(struct relay_request *q, const struct frame *f)
 	json_auto_t *answer = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	json_int_t status = json_integer_value(json_object_get(answer, "status"));
 	const json_t *length = json_object_get(answer, "length");
-	if (q->state != ASKED || status < STATUS_MIN || status > STATUS_MAX)
+	if (q->state != REQUESTED || status < STATUS_MIN || status > STATUS_MAX)
 		return -EPROTO;
 	bool has_body = !q->head && status != 204 && status != 304;
 	http_put_status(&q->out, (int)status);
@@ -363,7 +363,7 @@ static int on_end(struct relay_request *q, const struct frame *f)
 	json_auto_t *end = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
 	const char *error = json_string_value(json_object_get(end, "error"));
 	json_int_t status = json_integer_value(json_object_get(end, "status"));
-	if (q->state == ASKED) {
+	if (q->state == REQUESTED) {
 		refuse(q, status >= 400 && status <= STATUS_MAX ? (int)status : 502, error ? error : "no answer\n");
 		return 0;
 	}

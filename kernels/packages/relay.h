@@ -1,6 +1,6 @@
-/* Relays package indexes: while an installer runs, PID 1 listens on plain local ports, sends requests up the line,
- * and passes on the manager's answers. So the installer, and code that a package runs while it is built, sees an
- * index that needs no login, and no login enters the container.
+/* Relays package indexes: while an installer runs, PID 1 listens on plain local ports, sends requests to the manager,
+ * and passes on the manager's answers. So the installer, and code that a package runs while it is built, sees an index
+ * that needs no login, and no login enters the container.
  *
  * Requests are not replayed: when the stream ends, current requests end too, and installers retry. */
 #ifndef HUSK_KERNELS_PACKAGES_RELAY_H
@@ -28,16 +28,16 @@ struct relay {
 void relay_init(struct relay *r, struct poller *p, struct sender *sender);
 /* Listens: 0, or -errno and no port is open. */
 int relay_open(struct relay *r, const uint16_t *ports, size_t n);
-/* Ends everything. */
+/* Closes the ports and ends all requests. */
 void relay_close(struct relay *r);
-/* Local addresses must not be reached through a proxy of the environment. */
+/* Adds 127.0.0.1 to NO_PROXY: the relay must not be reached through a proxy that the environment names. */
 void relay_spare_proxies(struct strv *env);
 
 /* Takes a RELAY frame of any type. 0, or -EPROTO if the stream must be closed. */
 int relay_frame(struct relay *r, const struct frame *frame);
-/* The controller has disconnected: its requests are lost. */
+/* The controller has disconnected: requests that were sent to it are lost. */
 void relay_orphan(struct relay *r);
-/* There is a controller: sends it the waiting requests. Once per turn of the loop. */
+/* Sends the waiting requests to the controller, which must be connected. Called once per turn of the loop. */
 void relay_step(struct relay *r);
 
 #endif

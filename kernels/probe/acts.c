@@ -18,7 +18,7 @@ int try_open(const struct probe *p)
 	return fd < 0 ? errno : 0;
 }
 
-/* A file that is hidden by an empty mount can be opened. */
+/* A file that is hidden by an empty mount can be opened, but has no content. */
 int try_read(const struct probe *p)
 {
 	char byte;
@@ -48,7 +48,7 @@ int try_list(const struct probe *p)
 	return any ? 0 : NO_EFFECT;
 }
 
-/* The mode of an engine's socket decides who may connect; it must not exist in a session at all. */
+/* The mode of an engine's socket decides who may connect, but in a session the socket must not exist at all. */
 int try_there(const struct probe *p)
 {
 	struct stat st;

@@ -13,7 +13,8 @@
 
 #include "kernels/probe/probe.h"
 
-/* A new file without write permission, to see whether its content can be changed anyway. */
+/* Creates a file without write permission, to see whether its content can be changed anyway. Returns a descriptor, or
+ * -1. */
 static int make_scratch(char *path, size_t n)
 {
 	snprintf(path, n, "/tmp/.husk-probe-XXXXXX");
@@ -67,7 +68,7 @@ int try_setns(const struct probe *p)
 	return fd < 0 || setns(fd, 0) < 0 ? errno : 0;
 }
 
-/* CVE-2022-0492 and earlier: some hierarchy lets its release agent be set. */
+/* CVE-2022-0492 and earlier: the release agent of some cgroup hierarchy can be set. */
 int try_release_agent(const struct probe *p)
 {
 	DIR *dir = opendir(p->path);
@@ -131,8 +132,8 @@ int try_dirty_pipe(const struct probe *p)
 	return changed ? 0 : done ? NO_EFFECT : error;
 }
 
-/* CVE-2016-5195 needs to win a race. Without a race the same steps must fail: a private copy never reaches the
- * file. */
+/* An exploit of CVE-2016-5195 must win a race. Without a race the same steps must fail: changes to a private copy never
+ * reach the file. */
 int try_dirty_cow(const struct probe *p)
 {
 	char path[64];
@@ -164,7 +165,7 @@ int try_root(const struct probe *p)
 	return setresuid(0, 0, 0) < 0 ? errno : 0;
 }
 
-/* Each flag alone: a process that may use some of them gains nothing by all at once. */
+/* Tries each capability alone: a request for all of them fails if a single one is refused. */
 int try_capabilities(const struct probe *p)
 {
 	int error = EPERM;
@@ -177,7 +178,7 @@ int try_capabilities(const struct probe *p)
 	return error;
 }
 
-/* The same kernel by 32-bit system calls, whose numbers have other meanings. */
+/* 32-bit system calls reach the same Linux kernel, but their numbers have other meanings. */
 int try_foreign_call(const struct probe *p)
 {
 #if defined(__x86_64__)
@@ -189,13 +190,13 @@ int try_foreign_call(const struct probe *p)
 #endif
 }
 
-/* Programs do not need it, and only the engine's profile rejects it: this shows that there is a profile. */
+/* Programs do not need kcmp, and only the engine's profile rejects it: so this shows that there is a profile. */
 int try_kcmp(const struct probe *p)
 {
 	return syscall(SYS_kcmp, getpid(), getpid(), KCMP_VM, 0, 0) < 0 ? errno : 0;
 }
 
-/* Disk blocks that are allocated without being written are not counted. */
+/* Disk blocks that are allocated without being written would not be counted. */
 int try_fallocate(const struct probe *p)
 {
 	AUTO(closep) int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

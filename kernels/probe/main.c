@@ -1,24 +1,19 @@
-/* husk-probe: tries everything that a session must not be able to do, and reports each result. It runs in a
- * session, as its user, and does no harm even if an act succeeds. Output is tab-separated: verdict, group, name,
- * reason; the last line has the totals. kernels/protocol.h has the words. */
-#include <assert.h>
+/* husk-probe: tries everything that a session must not be able to do, and reports each result. It runs in a session, as
+ * its user, and does no harm even if an act succeeds. Output is tab-separated: verdict, group, name, reason; the last
+ * line has the totals. kernels/protocol.h defines the verdicts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "kernels/probe/probe.h"
+#include "kernels/probe/trial.h"
 #include "kernels/protocol.h"
 
-/* An act that takes longer hangs. */
+/* An act that takes longer counts as hanging. */
 #define SECONDS 5
 #define BATCH 16
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
-
-struct trial {
-	int error;  /* as in struct probe */
-	int signal; /* the signal that killed it instead */
-};
 
 struct attempt {
 	pid_t pid;
@@ -54,52 +49,17 @@ static struct trial end(struct attempt a)
 	return t;
 }
 
-/* One word: "EPERM", "SIGSEGV", "filtered". */
-static void name_of(struct trial t, char name[32])
-{
-	static const char *const outcomes[] = { "no-effect", "filtered", "no-answer", "no-neighbour", "not-tried" };
-	static_assert(ARRAY_LEN(outcomes) == OUTCOME_END - OUTCOME_FIRST, "each outcome has a name");
-	const char *error = strerrorname_np(t.error), *signal = sigabbrev_np(t.signal);
-	if (t.signal == SIGALRM)
-		snprintf(name, 32, "no-answer");
-	else if (t.signal)
-		snprintf(name, 32, "SIG%s", signal ? signal : "?");
-	else if (t.error >= OUTCOME_FIRST && t.error < OUTCOME_END)
-		snprintf(name, 32, "%s", outcomes[t.error - OUTCOME_FIRST]);
-	else
-		snprintf(name, 32, "%s", t.error == 0 ? "worked" : error ? error : "unknown-error");
-}
-
-static bool has_word(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-	for (const char *at = words; (at = strstr(at, word)); at += n)
-		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-			return true;
-	return false;
-}
-
-/* A filter that kills (SIGSYS) also counts as a refusal. */
-static const char *judge(const struct probe *p, struct trial t, const char *name)
-{
-	if ((!t.signal && t.error == 0) || has_word(p->open, name))
-		return PROBE_OPEN;
-	if (has_word(p->held, name) || t.signal == SIGSYS)
-		return PROBE_HELD;
-	return !t.signal && t.error == NO_NEIGHBOUR ? PROBE_NO_PEER : PROBE_UNSURE;
-}
-
 static const char *report(const struct probe *p, struct trial t)
 {
-	char name[32];
-	name_of(t, name);
-	const char *verdict = judge(p, t, name);
+	char name[TRIAL_NAME_SIZE];
+	trial_name(t, name);
+	const char *verdict = trial_judge(t, p->held, p->open);
 	printf("%s\t%s\t%s\t%s\n", verdict, p->group, p->name, name);
 	return verdict;
 }
 
-/* These wait for an answer that may never come, and do not disturb each other: neighbours in the table wait
- * together. */
+/* True for acts that wait for an answer that may never come. They do not disturb each other, so acts that follow each
+ * other in the table wait together. */
 static bool is_patient(const struct probe *p)
 {
 	return p->try == try_connect || p->try == try_gateway || p->try == try_neighbour;

@@ -10,8 +10,8 @@
 /* A bridge assigns addresses in order, so other sessions have nearby ones. */
 #define NEIGHBOURS 8
 
-/* ICMP messages that only a firewall sends in answer to a connection. A running machine with a closed port answers
- * with a reset instead of "port unreachable". */
+/* True for ICMP messages that only a firewall sends in answer to a connection. A running machine with a closed port
+ * answers with a reset instead of "port unreachable". */
 static bool is_firewall(const struct sock_extended_err *e)
 {
 	if (e->ee_origin == SO_EE_ORIGIN_ICMP)
@@ -93,7 +93,7 @@ int try_connect(const struct probe *p)
 	return EINVAL;
 }
 
-/* Gateway of the default route, in the kernel's byte order; 0 = none. */
+/* Gateway of the default route, in network byte order; 0 = none. */
 static uint32_t find_gateway(void)
 {
 	char line[256], device[64];
@@ -107,7 +107,7 @@ static uint32_t find_gateway(void)
 	return found;
 }
 
-/* Our own address, as in a packet to the gateway. */
+/* Our own address: the source of a packet to the gateway; 0 = unknown. */
 static uint32_t find_own(uint32_t gateway)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = gateway };
@@ -162,7 +162,7 @@ int try_neighbour(const struct probe *p)
 		waiting[i] =
 			(struct pollfd){ .fd = skip ? -1 : begin((struct sockaddr *)&address[i], sizeof(address[i])) };
 	}
-	/* Does not stop at the first answer: all have the same time. */
+	/* Does not stop at the first answer, so that all addresses have the same time. */
 	poll(NULL, 0, CONNECT_MS);
 	for (int i = 0; i < NEIGHBOURS; i++) {
 		AUTO(closep) int fd = waiting[i].fd;

@@ -9,7 +9,7 @@
 
 #include "base/defs.h"
 
-/* Outcomes beside the system's errors; probe_outcome_name() has their names. */
+/* Outcomes besides the system's errors; trial_name() names them. */
 enum outcome {
 	OUTCOME_FIRST = 4000,
 	NO_EFFECT =

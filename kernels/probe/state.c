@@ -1,5 +1,5 @@
-/* Checks from inside how the container was made. None of these is an attack: a protection is in place, or its act
- * "works". */
+/* Checks from inside how the container was made. None of these is an attack: an act "works" if its protection is
+ * missing. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,8 +57,7 @@ int try_flag(const struct probe *p)
 	return answer < 0 ? errno : answer == 0 ? 0 : NO_EFFECT;
 }
 
-/* Where the numbers of namespaces are not fixed (network, before Linux 6.18), a file that only the first one has
- * shows it. */
+/* Before Linux 6.18 the first network namespace has no fixed number, but it has a file that the others lack. */
 int try_namespace(const struct probe *p)
 {
 	char path[64], text[64] = "", first[64];
@@ -86,7 +85,7 @@ static bool is_among(const char *word, const char *const *words)
 	return *words;
 }
 
-/* Mounts of the engine, and those that Husk requests. */
+/* True for mounts that the engine makes by itself, and for those that Husk requests. */
 static bool is_expected(const char *point, const char *type)
 {
 	static const char *const points[] = { "/",
@@ -143,8 +142,8 @@ static bool is_strange_device(int folder, const char *name)
 	return !known;
 }
 
-/* By its device number, whatever its name; without the folders below, since the engine creates only harmless
- * devices there. */
+/* Recognizes a device by its number, whatever its name. Folders below /dev are not searched, since the engine creates
+ * only harmless devices there. */
 int try_strange_device(const struct probe *p)
 {
 	DIR *dir = opendir(p->path);
@@ -187,7 +186,7 @@ int try_unlimited(const struct probe *p)
 	return ENOENT;
 }
 
-/* If the kernel does not count swap, there must not be any. */
+/* If the Linux kernel does not count swap, there must not be any swap. */
 int try_swap(const struct probe *p)
 {
 	char both[128], memory[128], swap[128];
@@ -216,7 +215,7 @@ int try_rlimit(const struct probe *p)
 	return limit.rlim_max == RLIM_INFINITY || limit.rlim_max > (rlim_t)p->b ? 0 : NO_EFFECT;
 }
 
-/* In the machine's own namespace the kernel's threads would be visible. */
+/* In the machine's own namespace, the threads of the Linux kernel would be visible. */
 int try_host_processes(const struct probe *p)
 {
 	char name[64] = "";
@@ -248,7 +247,8 @@ static bool is_ancestor(pid_t pid)
 	return at == pid;
 }
 
-/* PID 1 starts the interpreter and each command. Those that are not our ancestors must be inaccessible. */
+/* PID 1 starts the interpreter and each command. Any of these that is not an ancestor of this process must be
+ * inaccessible. */
 int try_interpreter(const struct probe *p)
 {
 	DIR *dir = opendir("/proc");
@@ -262,7 +262,7 @@ int try_interpreter(const struct probe *p)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 		AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-		/* A process that has just ended shows nothing. */
+		/* A process that has just ended proves nothing. */
 		if (fd >= 0 || (errno != ENOENT && errno != ESRCH))
 			result = fd < 0 ? errno : 0;
 	}

@@ -1,7 +1,7 @@
-/* Everything that must not work. The first group follows the eighteen published ways out of a container; the
- * others are further promises to a session (SECURITY.md). probe.h explains the two lists of errors. The kernel's
- * order of checks decides which error belongs where, and tests/e2e/test_probe.py makes each act fail that can be
- * made to. */
+/* Everything that must not work. The first group follows the eighteen published ways out of a container; the others are
+ * further promises to a session (SECURITY.md). probe.h explains the two lists of errors. The order in which the Linux
+ * kernel checks decides which error belongs in which list. tests/e2e/test_probe.py removes each protection that it can,
+ * and expects the probe to notice. */
 #include <linux/aio_abi.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
@@ -36,8 +36,8 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* Errors that mean a refusal. A filter may answer that a system call does not exist; one that really does not
- * exist cannot be used either. */
+/* Errors that mean a refusal. A filter may answer that a system call does not exist (ENOSYS); a call that really does
+ * not exist cannot be used either. */
 #define REFUSED "EPERM EACCES ENOSYS"
 #define NOT_HERE "ENOENT ENOTDIR"
 #define UNREADABLE "EPERM EACCES " NOT_HERE
@@ -121,8 +121,8 @@ static const struct perf_event_attr clock_of_ours = { .type = PERF_TYPE_SOFTWARE
 						      .config = PERF_COUNT_SW_CPU_CLOCK,
 						      .exclude_kernel = 1,
 						      .exclude_hv = 1 };
-/* An object that does not exist: even where programs and maps are refused, the bpf file system is open to all
- * users. */
+/* A bpf object that does not exist: all users may try to open one, even where they may not load programs or create
+ * maps. */
 static const struct {
 	uint64_t path;
 	uint32_t fd, flags;
@@ -158,7 +158,7 @@ const struct probe probes[] = {
 	CALL("escape", "load a kernel module", "ENOEXEC EFAULT", SYS_init_module, 0, 0, 0),
 	CALL("escape", "load a kernel module from a file", "EBADF", SYS_finit_module, FD_NONE, (long)"", 0),
 	{ "escape", "open a file of the host by its handle", try_handle, REFUSED, "ESTALE EINVAL EOPNOTSUPP" },
-	{ "escape", "a directory of the host left open", try_leaked_directory, "EBADF", "" },
+	{ "escape", "a host directory left open", try_leaked_directory, "EBADF", "" },
 	FILE_WRITE("escape", "/proc/1/exe"),
 	LIST("escape", "/proc/1/root"),
 	{ "escape", "enter PID 1's mount namespace", try_setns, REFUSED, "EINVAL", "/proc/1/ns/mnt" },
@@ -168,7 +168,7 @@ const struct probe probes[] = {
 	CALL("escape", "a network namespace", "", SYS_unshare, CLONE_NEWNET),
 	CALL("escape", "a cgroup namespace", "", SYS_unshare, CLONE_NEWCGROUP),
 	{ "escape", "write to a read-only file (Dirty Pipe)", try_dirty_pipe, NOT_SO, "" },
-	/* Landlock refuses it in a session, and new kernels refuse it to all (EIO). */
+	/* Landlock refuses it in a session, and new Linux kernels refuse it to everyone (EIO). */
 	{ "escape", "write to a private copy's file (Dirty COW)", try_dirty_cow, NOT_SO " EACCES EIO", "" },
 	{ "escape", "become root", try_root, "EPERM EINVAL", "" },
 	{ "escape", "raise capabilities", try_capabilities, REFUSED, "" },
@@ -273,7 +273,7 @@ const struct probe probes[] = {
 #if defined(__x86_64__)
 	CALL("calls", "iopl", "", SYS_iopl, 3),
 	CALL("calls", "ioperm", "", SYS_ioperm, 0, 1, 1),
-	/* A kernel without 32-bit support kills a process that tries. */
+	/* A Linux kernel without 32-bit support kills a process that tries this. */
 	{ "calls", "a 32-bit call", try_foreign_call, REFUSED " SIGSEGV", "" },
 #endif
 	SOCKET("packet socket", "", AF_PACKET, SOCK_RAW, 0),
@@ -293,8 +293,8 @@ const struct probe probes[] = {
 	CALL("pid 1", "sched_setscheduler", "", SYS_sched_setscheduler, 1, SCHED_OTHER, (long)&no_priority),
 	CALL("pid 1", "sched_setaffinity", "", SYS_sched_setaffinity, 1, sizeof(all_cpus), (long)all_cpus),
 	CALL("pid 1", "setpriority", "", SYS_setpriority, PRIO_PROCESS, 1, 0),
-	/* A user without processes: there is nothing to change, and behind the filter no process is found. */
-	CALL("pid 1", "setpriority of its user", "ESRCH", SYS_setpriority, PRIO_USER, INT32_MAX - 1, 0),
+	/* A user without processes: if no filter rejects the call, it finds no process (ESRCH) and changes nothing. */
+	CALL("pid 1", "setpriority for its user", "ESRCH", SYS_setpriority, PRIO_USER, INT32_MAX - 1, 0),
 	CALL("pid 1", "ioprio_set", "", SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1, 0),
 	CALL("pid 1", "ptrace", "", SYS_ptrace, PTRACE_SEIZE, 1, 0, 0),
 	CALL("pid 1", "process_vm_readv", "EFAULT", SYS_process_vm_readv, 1, (long)&here, 1, (long)&there, 1),

@@ -34,7 +34,7 @@ void capture_init(struct capture *c, size_t limit);
 void capture_limit(struct capture *c, size_t limit);
 /* Counts n bytes. Returns how many of the first bytes belong to the head; the rest belongs to the tail. */
 size_t capture_add(struct capture *c, size_t n);
-/* Starts over. */
+/* Forgets all bytes and starts over. */
 void capture_clear(struct capture *c);
 /* True once bytes arrived that did not fit into the head. */
 static inline bool capture_past_head(const struct capture *c)

@@ -58,7 +58,7 @@ bool keep_open(struct keep *k, struct keeps *all, uint32_t number)
 	k->cut = true;
 	if (dir < 0)
 		return false;
-	/* A file of that name is not ours. */
+	/* Removes a file of that name, which PID 1 did not write. */
 	(void)unlinkat(dir, name, 0);
 	AUTO(closep) int fd =
 		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -70,7 +70,7 @@ bool keep_open(struct keep *k, struct keeps *all, uint32_t number)
 	return true;
 }
 
-/* NULL once it was removed to make room. */
+/* The entry of the run's file; NULL once the file was removed to make room. */
 static struct kept *entry_of(const struct keep *k)
 {
 	for (size_t i = 0; k->all && i < k->all->n; i++)

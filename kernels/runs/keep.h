@@ -19,7 +19,7 @@ struct keeps {
 	const char *home; /* NULL = the sandbox user's */
 };
 
-/* The file of one run. `{ .fd = -1 }` means none. */
+/* The file of one run. `{ .fd = -1 }` means no file. */
 struct keep {
 	struct keeps *all;
 	uint32_t number;
@@ -29,9 +29,9 @@ struct keep {
 };
 
 void keeps_release(struct keeps *all);
-/* False if there can be no file; then it is not tried again for this run. */
+/* False if the file cannot be created. The caller does not try again for this run. */
 bool keep_open(struct keep *k, struct keeps *all, uint32_t number);
-/* Writes what still fits. */
+/* Writes as much as the limits allow. */
 void keep_write(struct keep *k, const void *data, size_t n);
 /* Idempotent. */
 void keep_close(struct keep *k);

@@ -29,7 +29,7 @@ int pipes_open(struct pipes *p, struct poller *poller);
 int pipes_writer(struct pipes *p, enum run_stream stream);
 /* Reads what the pipes hold now, and no more. */
 void pipes_drain(struct pipes *p);
-/* From now on output belongs to the run, after the output since the last run. */
+/* From now on output belongs to the run. The run first gets the output that was written since the last run. */
 void pipes_begin(struct pipes *p, struct run *run);
 /* Gives a run the output that was written while none ran; the run is not attached to these pipes. */
 void pipes_hand_over(struct pipes *p, struct run *run);

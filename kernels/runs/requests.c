@@ -20,7 +20,7 @@ static size_t limit_of(const json_t *payload, const char *name)
 static const char *take_text(struct run *c, const json_t *text)
 {
 	if (!json_is_string(text))
-		return "The frame holds no text to run.";
+		return "The frame has no text to run.";
 	size_t n = json_string_length(text);
 	if (n > CODE_BYTES_MAX)
 		return "The text to run is longer than 8 MiB.";
@@ -93,7 +93,7 @@ static const char *take_install(struct run *c, const json_t *payload)
 	json_t *packages = json_object_get(payload, "packages");
 	json_int_t size = json_integer_value(json_object_get(payload, "size_limit"));
 	if (!json_is_object(packages))
-		return "The frame holds no packages to install.";
+		return "The frame has no packages to install.";
 	c->size_limit = size > 0 ? (uint64_t)size : 0;
 	AUTO(buf_release) struct buf text = { .max = CODE_BYTES_MAX };
 	if (json_append(&text, packages) < 0)

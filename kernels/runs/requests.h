@@ -16,9 +16,9 @@ struct run_input {
 	const char *text;
 	size_t len;
 };
-/* 0 and *ret; 1 if there is nothing to do: it was taken before, the run has ended, or the run is not interactive.
- * -EPROTO if it is not valid. An input is numbered within its run, so that one that is sent again after a broken
- * stream is taken once. */
+/* 0 and *ret; 1 if there is nothing to do: the input was accepted before, the run has ended, or the run is not
+ * interactive. -EPROTO if the input is not valid. Inputs are numbered within their run, so an input that is sent again
+ * after a broken stream is accepted only once. */
 int runs_input(struct runs *c, uint32_t number, const void *payload, size_t n, struct run_input *ret);
 
 #endif

@@ -7,7 +7,7 @@
 #include "kernels/system/clock.h"
 #include "kernels/system/frames.h"
 
-/* A display or result whose text goes to the file of a long run. */
+/* Maximum size of a display or result whose text is written to the file of a long run. */
 #define KEEP_PARSE_MAX (4u << 20)
 
 void runs_init(struct runs *c, const struct limits *limits)
@@ -82,7 +82,7 @@ void runs_ack(struct runs *runs, uint32_t number)
 	if (!c || c->state != RUN_ENDED)
 		return;
 	if (c->sent < c->claimed)
-		c->acked = true; /* a frame that is partly sent must be completed */
+		c->acked = true; /* a frame that is partly sent must be completed first */
 	else
 		run_free(c);
 }
@@ -169,7 +169,7 @@ void run_keep_structured(struct run *c, const void *json, size_t n)
 	keep_plain(c, message);
 }
 
-/* Text from before the run turned out to be long is still in the log. */
+/* Writes the text that came before the run turned out to be long. It is still in the log. */
 static void keep_log(struct run *c)
 {
 	for (size_t at = 0; at < c->log.len; at += frame_size(c->log.data + at)) {
@@ -182,7 +182,7 @@ static void keep_log(struct run *c)
 	}
 }
 
-/* True if text that is about to be logged must be written to the file. */
+/* Counts text that is about to be logged. True if it must be written to the file. */
 bool run_keeps_on(struct run *c, size_t n)
 {
 	c->text_bytes += n;
@@ -274,7 +274,7 @@ struct tail_log {
 	size_t skip[RUN_STREAMS]; /* bytes of a stream in the ring beyond the stream's limit */
 };
 
-/* A frame without content marks the place of something that was sent before. */
+/* Writes a piece of the tail to the log. A frame without content marks the place of something that was sent before. */
 static void log_run(void *ctx, uint8_t tag, const void *data, size_t n)
 {
 	struct tail_log *log = ctx;
@@ -305,7 +305,7 @@ static void set_number(json_t *o, const char *name, uint64_t value)
 		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
 
-/* Reading memory.stat makes the kernel sum up its counters: only done for a run whose reader may need it. */
+/* Reading memory.stat makes the kernel sum up its counters, so it is read only after an OOM kill. */
 static void set_memory(json_t *o, const struct limits *l, bool oom)
 {
 	if (!l)
@@ -374,7 +374,7 @@ void run_end(struct run *c, const struct run_ending *e)
 	c->state = RUN_ENDED;
 }
 
-/* The next piece begins like a new run. */
+/* Resets the output state, so that the next piece begins like a new run. */
 static void begin_piece(struct run *c)
 {
 	for (int i = 0; i < RUN_STREAMS; i++)
@@ -463,7 +463,7 @@ const char *run_kind_name(enum run_kind kind)
 
 static const char *state_name(const struct run *c)
 {
-	if (c->prompt.asked)
+	if (c->prompt.open)
 		return "waiting";
 	return c->state == RUN_QUEUED ? "queued" : c->state == RUN_RUNNING ? "running" : "ended";
 }
@@ -480,7 +480,7 @@ void run_add_state(const struct run *c, json_t *to)
 		json_object_set_new(to, "rows", json_integer(c->rows));
 		json_object_set_new(to, "cols", json_integer(c->cols));
 	}
-	if (q->asked && q->password)
+	if (q->open && q->password)
 		json_object_set_new(to, "password", json_true());
 	(void)json_object_set_new(to, "prompt", json_string(q->prompt)); /* NULL sets nothing */
 }
@@ -492,15 +492,15 @@ void run_prompt_start(struct run *c, const char *prompt, size_t n, bool password
 		size_t kept = utf8_tail(prompt, n, PROMPT_CHARS_MAX);
 		c->prompt.prompt = xstrndup(prompt + n - kept, kept);
 	}
-	c->prompt.asked = true;
+	c->prompt.open = true;
 	c->prompt.password = password;
 	c->prompt.id = id;
-	c->asks = true;
+	c->prompt_due = true;
 }
 
 void run_prompt_end(struct run *c)
 {
 	free(take_ptr(c->prompt.prompt));
 	c->prompt = (struct run_prompt){ .taken = c->prompt.taken };
-	c->asks = false;
+	c->prompt_due = false;
 }

@@ -15,7 +15,7 @@
 #include "kernels/runs/tail.h"
 #include "kernels/system/limits.h"
 
-/* Displays of all runs that wait for an ACK; further ones are counted and dropped. */
+/* Bytes of displays of all runs that wait for an ACK; further displays are counted and dropped. */
 #define RUNS_DISPLAY_BYTES_MAX (64u << 20)
 /* Output bytes that all runs together may keep for an ACK. Beyond this each further run is cut to RUN_OUTPUT_MIN
  * per stream: PID 1 shares the container's memory, and must not become the largest process in it. */
@@ -45,10 +45,10 @@ struct run_update {
 
 /* The current prompt of an interactive run. */
 struct run_prompt {
-	bool asked;	/* the run waits for an answer */
+	bool open;	/* the run waits for an answer */
 	bool password;	/* the answer must not be shown */
 	char *prompt;	/* NULL = the prompt is in the output */
-	json_int_t id;	/* the kernel's number of the prompt; 0 for a command */
+	json_int_t id;	/* the kernel's number for the prompt; 0 for a command */
 	uint32_t taken; /* number of the last INPUT */
 };
 
@@ -60,14 +60,14 @@ struct run {
 	enum run_state state;
 	char *text; /* code, command, or the packages as JSON; NULL once the run has ended */
 	size_t text_len;
-	bool restart;			  /* of a cell: starts on a new kernel */
+	bool restart;			  /* cell: start on a new kernel */
 	bool first;			  /* goes before the queue, as a restart does */
 	struct strv env;		  /* in addition to the process's own; freed at the end */
-	char *cwd;			  /* of a command: its directory; NULL = that of the last command */
+	char *cwd;			  /* command: its directory; NULL = that of the last command */
 	bool interactive;		  /* it may prompt for input */
-	uint16_t rows, cols;		  /* of an interactive command: size of its terminal */
-	uint64_t size_limit;		  /* of an install: maximum size in bytes; 0 = any */
-	uint16_t relays[RELAY_PORTS_MAX]; /* of an install: local ports of its indexes */
+	uint16_t rows, cols;		  /* interactive command: size of its terminal */
+	uint64_t size_limit;		  /* install: maximum size in bytes; 0 = any */
+	uint16_t relays[RELAY_PORTS_MAX]; /* install: local ports of its indexes */
 	size_t n_relays;
 	uint64_t timeout_ms;
 	uint64_t started_ms;
@@ -90,14 +90,14 @@ struct run {
 	size_t last_frame; /* start of the last one */
 	size_t sent;	   /* bytes that the current controller has received */
 	size_t claimed;	   /* bytes of whole frames that the sender has started on; sent <= claimed */
-	bool asks;	   /* a PROMPT frame is due */
+	bool prompt_due;   /* a PROMPT frame is due */
 	bool replay;	   /* a CALL frame must come before the log */
 	bool acked;	   /* freed by the sender once claimed bytes are sent */
 
 	uint32_t marks;	 /* number of marks so far */
 	uint32_t told;	 /* the highest mark that the manager has reported: the log begins after it */
 	size_t mark_end; /* end of the last mark in the log */
-	bool aside;	 /* no client waits for it, so others need not wait for it if there is a free slot */
+	bool aside;	 /* no client waits for it: given a free slot, no run has to wait for it either */
 	bool beside;	 /* it has left the queue */
 	uint32_t behind; /* the run that it had to wait for, if any */
 
@@ -139,20 +139,20 @@ void run_mark(struct run *c);
 void run_prompt_start(struct run *c, const char *prompt, size_t n, bool password, json_int_t id);
 /* The run no longer waits. */
 void run_prompt_end(struct run *c);
-/* State for a CALL or a MARK: the state of the run and, if it is interactive, its prompt. */
+/* Adds the state of the run, and its prompt if it is interactive, to a CALL, MARK or PROMPT. */
 void run_add_state(const struct run *c, json_t *to);
 void run_output(struct run *c, enum run_stream stream, const void *data, size_t n);
-/* A DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results beyond a limit are only
+/* Adds a DISPLAY, RESULT or ERROR frame with a payload that is valid JSON. Displays and results beyond a limit are only
  * counted. */
 void run_structured(struct run *c, enum frame_type type, const void *json, size_t n);
-/* A DISPLAY frame. An update replaces the previous one of the same display. */
+/* Adds a DISPLAY frame. An update replaces the previous one of the same display. */
 void run_display(struct run *c, const void *json, size_t n, const char *display_id, bool update);
 /* Drops the output and displays so far: now, or with the next output. */
 void run_clear(struct run *c, bool wait);
 /* Call exactly once. Appends tails and END. */
 void run_end(struct run *c, const struct run_ending *e);
 struct run *run_free(struct run *c);
-/* Makes the ring for output after the heads as large as the limits allow. */
+/* Sizes the ring for output after the heads: half of each stream's limit. */
 void run_size_tail(struct run *c);
 
 /* True if a PROGRESS frame is due; fills its payload (a new reference) and records the time. */

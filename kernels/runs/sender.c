@@ -5,8 +5,8 @@
 
 #include "kernels/system/frames.h"
 
-/* Whole frames are claimed up to about this many bytes at once: PONG and the like never wait for more than that or
- * for one big frame. */
+/* Whole frames are claimed up to about this many bytes at once, so that PONG and other short frames never wait for more
+ * than that or one big frame. */
 #define CLAIM_BYTES (64u << 10)
 
 void sender_init(struct sender *s, struct runs *runs)
@@ -60,7 +60,7 @@ int sender_attached(struct sender *s)
 	return take_fd(s->refused);
 }
 
-/* Its frame is dropped too. Frames queued after it stay. */
+/* Gives the descriptor back and drops its frame. Frames queued after it stay. */
 static void refuse_queued_fd(struct sender *s)
 {
 	size_t end = s->queued_fd_at + FRAME_HEADER_SIZE;
@@ -72,7 +72,7 @@ static void refuse_queued_fd(struct sender *s)
 static struct run *next_unsent(const struct sender *s)
 {
 	list_for_each(c, &s->runs->list, struct run, node)
-		if (c->replay || c->asks || c->sent < c->log.len)
+		if (c->replay || c->prompt_due || c->sent < c->log.len)
 			return c;
 	return NULL;
 }
@@ -109,20 +109,20 @@ static void announce(struct sender *s, struct run *c)
 {
 	json_auto_t *payload = json_pack("{s:s, s:I}", "kind", run_kind_name(c->kind), "told", (json_int_t)c->told);
 	run_add_state(c, payload);
-	c->replay = c->asks = false;
+	c->replay = c->prompt_due = false;
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
 }
 
-/* It need not be kept: after a broken stream the CALL frame says the same. */
-static void ask(struct sender *s, struct run *c)
+/* The frame need not be kept: after a broken stream the CALL frame carries the same state. */
+static void send_prompt(struct sender *s, struct run *c)
 {
 	json_auto_t *payload = json_object();
 	run_add_state(c, payload);
-	c->asks = false;
+	c->prompt_due = false;
 	(void)frame_append_json(&s->queue, FRAME_PROMPT, c->number, payload);
 }
 
-/* 1 if all n bytes were sent, 0 if not, -errno. */
+/* 1 if everything up to `end` was sent, 0 if not, -errno. */
 static int push(int fd, const uint8_t *data, size_t *sent, size_t end)
 {
 	while (*sent < end) {
@@ -204,6 +204,6 @@ int sender_flush(struct sender *s, int fd)
 		else if (c->sent < c->log.len)
 			claim(s, c);
 		else
-			ask(s, c);
+			send_prompt(s, c);
 	}
 }

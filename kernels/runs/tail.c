@@ -25,7 +25,7 @@ static void drop_oldest(struct tail *t)
 	t->n_runs--;
 }
 
-/* This many bytes have left the ring at its old end. */
+/* Forgets the pieces of the bytes that have left the ring at its old end. */
 static void forget(struct tail *t, size_t bytes)
 {
 	while (t->n_runs && bytes) {
@@ -60,8 +60,8 @@ void tail_add(struct tail *t, uint8_t stream, const void *data, size_t n)
 	if (!n)
 		return;
 	t->begun = true;
-	/* Bytes that leave the ring may be among those that are added: first all are counted in, then those that
-	 * left are counted out. */
+	/* Bytes that leave the ring may be among those that are added, so all added bytes are counted first. Those
+	 * that left are subtracted afterwards. */
 	struct tail_run *last = newest(t);
 	if (last && last->tag == stream)
 		last->n += (uint32_t)n;

@@ -1,13 +1,14 @@
 /* The end of both streams of a run, in the order of writing: one ring of bytes, each piece tagged with its stream.
- * Between them are the places of output that was sent live (displays, the result, a head that was not yet full). */
+ * Places between the pieces stand for output that was sent live (displays, the result, a head that was not yet
+ * full). */
 #ifndef HUSK_KERNELS_RUNS_TAIL_H
 #define HUSK_KERNELS_RUNS_TAIL_H
 
 #include "kernels/runs/capture.h"
 
-/* Neither is a stream's number. */
+/* The tag of a place; not the number of a stream. */
 #define TAIL_PLACE 0xff
-/* A program that switches streams for every byte must not cost more than it writes; the oldest pieces are dropped
+/* Bounds the memory for pieces, for a program that switches streams for every byte. The oldest pieces are dropped
  * first. */
 #define TAIL_RUNS_MAX 16384u
 
@@ -18,7 +19,7 @@ struct tail {
 		uint8_t tag;
 	} * runs;
 	size_t first, n_runs, cap;
-	bool begun; /* something was written to it */
+	bool begun; /* something was written to the tail */
 };
 
 void tail_release(struct tail *t);

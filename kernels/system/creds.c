@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#define LETTER "?"
+#define CREDS_BYTE "?"
 
 int creds_of_peer(int fd, struct ucred *ret)
 {
@@ -19,11 +19,11 @@ int creds_expect(int fd)
 
 int creds_send(int fd)
 {
-	ssize_t n = send(fd, LETTER, 1, MSG_NOSIGNAL);
+	ssize_t n = send(fd, CREDS_BYTE, 1, MSG_NOSIGNAL);
 	return n < 0 ? -errno : n == 1 ? 0 : -EIO;
 }
 
-/* No client has a reason to send descriptors. */
+/* Closes received descriptors: no client has a reason to send any. */
 static void close_descriptors(const struct cmsghdr *c)
 {
 	for (size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {

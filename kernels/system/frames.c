@@ -9,11 +9,11 @@
 #define FILE_CALL_PAYLOAD_MAX 32768
 /* An environment with every byte escaped, and the rest. */
 #define CLAIM_PAYLOAD_MAX (6 * CLAIM_ENV_MAX + SMALL_PAYLOAD_MAX)
-/* Likewise. */
+/* Text with every byte escaped, and the rest. */
 #define INPUT_PAYLOAD_MAX (6 * INPUT_BYTES_MAX + SMALL_PAYLOAD_MAX)
 #define QUERY_PAYLOAD_MAX (6 * QUERY_CODE_MAX + SMALL_PAYLOAD_MAX)
 
-/* Types that a controller may send. No payload_max is 0: a type that is not here is rejected. */
+/* Types that a controller may send, all with a maximum above 0. A type that is missing here has 0 and is rejected. */
 static const uint32_t payload_max[] = {
 	[FRAME_HELLO] = SMALL_PAYLOAD_MAX,
 	[FRAME_PING] = PING_PAYLOAD_MAX,

@@ -8,7 +8,8 @@
 #define FILE_MAX 8192
 /* cgroup v1 writes "no limit" as the largest multiple of a page. */
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
-/* A kernel needs a few threads to start; a small limit leaves fewer free. */
+/* The process limit counts as reached if fewer than this many processes, or this share of a small limit, are left: a
+ * kernel needs a few threads to start. */
 #define PIDS_SPARE 8
 #define PIDS_SPARE_SHARE 16
 
@@ -59,7 +60,7 @@ static uint64_t read_number(int fd)
 	return parse_u64(text, &value) < 0 ? LIMIT_UNKNOWN : value;
 }
 
-/* A line "key value" of the file. */
+/* The value in a line "key value" of the file. */
 static uint64_t read_field(int fd, const char *key)
 {
 	char text[FILE_MAX];

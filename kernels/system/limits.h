@@ -21,7 +21,7 @@ struct limits {
 void limits_open(struct limits *l, const char *root);
 void limits_close(struct limits *l);
 
-/* Each returns LIMIT_UNKNOWN if it cannot be read. */
+/* Each of these functions returns LIMIT_UNKNOWN if the value cannot be read. */
 uint64_t limits_oom_kills(const struct limits *l);
 /* High-water mark since the container's start. */
 uint64_t limits_memory_peak(const struct limits *l);

@@ -106,7 +106,7 @@ void poller_turn(struct poller *p, uint64_t wait_ms)
 			p->on_ready(p, w);
 		w->fn(w, w->revents);
 	}
-	/* The clock is read once: a timeout that a callback starts now is due later and waits for the next turn. */
+	/* The clock is read once. A timeout that a callback starts now is due later, so it waits for the next turn. */
 	uint64_t now = clock_now_ms();
 	for (struct timeout *t; (t = earliest(p)) && t->due_ms <= now;) {
 		timeout_stop(t);

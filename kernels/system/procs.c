@@ -9,11 +9,11 @@
 #include "base/proc.h"
 #include "kernels/system/clock.h"
 
-/* A fork bomb that creates a process group for each process can outrun a scan; kill(-1) is for those. */
+/* A fork bomb that creates a process group for each process can outrun a scan; only kill(-1) gets all of them. */
 #define KILL_ROUNDS 10
 /* A killed process is listed until the kernel has removed it, which on a busy machine outlasts many scans. */
 #define DEATH_WAIT_MS 200
-/* An install can wait. */
+/* How long an install may wait for its processes to end. */
 #define END_WAIT_MS 2000
 /* Maximum number of names in a sentence. */
 #define NAMED_MAX 8

@@ -17,8 +17,8 @@ bool procs_kill_session(pid_t sid);
 /* Sends SIGKILL to every process but PID 1 (and attach, which has another user). Atomic in the kernel: no fork
  * escapes. Does nothing unless the caller is pid 1. */
 void procs_kill_all(void);
-/* The same, and waits until they are dead, for a bounded time: true if no process of the sandbox user is left. A
- * killed process may still finish its current system call. */
+/* Like procs_kill_all(), but waits until the processes are dead, for a bounded time. True if no process of the sandbox
+ * user is left. Until then, a killed process may still finish its current system call. */
 bool procs_end_all(void);
 /* Sends SIGKILL to every process but PID 1, attach and `spare` (0 = none). All are stopped first, round by round,
  * until no new one is found: at the process limit a stopped fork bomb cannot fork while its processes die one by

@@ -1,5 +1,5 @@
-/* Copies files in, out, and from one session to another in another language. cc files.c $(pkg-config --cflags
- * --libs libhusk) && ./a.out */
+/* Copies files into a session, out of it, and to a session of another language.
+ * cc files.c $(pkg-config --cflags --libs libhusk) && ./a.out */
 #include <husk.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Live output, a time limit, and a cancel from another thread. cc stream.c $(pkg-config --cflags --libs libhusk)
- * -pthread && ./a.out */
+/* Shows live output, a time limit, and a call that another thread cancels.
+ * cc stream.c $(pkg-config --cflags --libs libhusk) -pthread && ./a.out */
 #include <husk.h>
 #include <pthread.h>
 #include <stdio.h>

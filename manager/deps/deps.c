@@ -1,6 +1,7 @@
 #include "manager/deps/deps.h"
 #include "manager/model/cause.h"
-#include "manager/model/image.h"
+#include "manager/model/config.h"
+#include "manager/model/runtime.h"
 
 #include "base/alloc.h"
 #include "base/list.h"
@@ -10,7 +11,7 @@
 #include "manager/deps/set.h"
 #include "manager/model/token.h"
 
-/* How often to check whether another server has finished. */
+/* How often to check whether another server has built the set. */
 #define POLL_MS 500
 /* A builder that is gone is replaced after this time; a live one renews its claim earlier. */
 #define BUILDER_LEASE_MS 60000
@@ -36,7 +37,7 @@ struct set {
 	const struct runtime *runtime;
 	char key[DEPS_KEY_SIZE];
 	char *image, *base, *wanted, *scratch;
-	struct strv sources; /* with logins */
+	struct strv sources; /* index settings with logins */
 	bool unpinned;
 
 	struct engine_query *query;
@@ -46,9 +47,9 @@ struct set {
 	struct engine_bake *bake;
 	struct timer *timer; /* checks again, or renews the claim */
 	bool yours;	     /* this server builds it */
-	/* From the row and the image. */
-	bool claimed, looked, being_built;
-	struct deps_content content; /* of the image; no versions if it does not exist or is too old */
+	/* Learned from the store's row and the image's labels. */
+	bool claimed, checked, being_built;
+	struct deps_content content; /* content of the image; no versions if it does not exist or is too old */
 };
 
 /* A set that is being removed from the cache. */
@@ -59,7 +60,7 @@ struct eviction {
 	struct engine_bake *task;
 };
 
-static void look(struct set *s);
+static void check(struct set *s);
 static void evict_others(struct set *s);
 
 /* --- the end of a set -------------------------------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static void set_free(struct set *s)
 	free(s);
 }
 
-/* Answers all waiting callers. A callback may request the same set again: it is out of the list by then. */
+/* Answers all waiting callers. A callback may request the same set again, so the set leaves the list first. */
 static void finish(struct set *s, const struct fail *f)
 {
 	list_remove(&s->node);
@@ -129,7 +130,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 {
 	struct set *s = ctx;
 	s->renewal = NULL;
-	/* The image exists whatever the store says, and its labels answer the next request. */
+	/* The image exists even if the store did not record it, and its labels answer the next request. */
 	if (f)
 		log_warning("dependency set %s: %s", s->key, f->message);
 	evict_others(s);
@@ -161,7 +162,7 @@ static void on_renew(void *ctx)
 	struct set_record row = row_of(s);
 	if (!s->renewal)
 		s->renewal = store_set_built(s->deps->spec.store, &row, on_renewed, s);
-	/* No other build may need the opening to the index. */
+	/* Keeps the fence's opening to the package index, which perhaps only this build needs. */
 	fence_prepare(s->deps->spec.fence);
 	timer_start(s->timer, RENEW_MS, 0);
 }
@@ -212,7 +213,7 @@ static void on_install_output(void *ctx, const char *text, size_t n)
 			w->req.on_output(w->req.ctx, text, n);
 }
 
-/* The operator's switch applies to installers too. */
+/* CONTAINER_NETWORK_ENABLED applies to installers too. */
 static void refuse_build(struct set *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -276,21 +277,21 @@ static void on_forgotten(void *ctx, const struct fail *f)
 	if (f)
 		finish(s, f);
 	else
-		look(s);
+		check(s);
 }
 
-static void on_look_again(void *ctx)
+static void on_check_again(void *ctx)
 {
-	look(ctx);
+	check(ctx);
 }
 
 /* Called once both the store and the engine have answered. */
 static void decide(struct set *s)
 {
-	if (!s->claimed || !s->looked)
+	if (!s->claimed || !s->checked)
 		return;
 	if (s->yours && s->content.versions) {
-		record(s); /* built for another store, or by a server that was killed before it recorded it */
+		record(s); /* built for another store, or by a server that was killed before it recorded the set */
 	} else if (s->yours) {
 		build(s);
 	} else if (s->being_built) {
@@ -298,7 +299,7 @@ static void decide(struct set *s)
 	} else if (s->content.versions) {
 		finish(s, NULL);
 	} else {
-		/* The image was removed. */
+		/* The store says that the set is built, but its image was removed. */
 		s->claim = store_set_remove(s->deps->spec.store, s->key, on_forgotten, s);
 	}
 }
@@ -321,7 +322,7 @@ static void on_image(void *ctx, const struct engine_answer *answer, const struct
 {
 	struct set *s = ctx;
 	s->query = s->deps->spec.engine->ops->query_free(s->query);
-	s->looked = true;
+	s->checked = true;
 	if (f && f->kind != FAIL_IMAGE) {
 		finish(s, f);
 		return;
@@ -335,21 +336,21 @@ static void on_image(void *ctx, const struct engine_answer *answer, const struct
 	decide(s);
 }
 
-static void look(struct set *s)
+static void check(struct set *s)
 {
 	struct deps *d = s->deps;
 	AUTO(fail_release) struct fail f = { 0 };
 	struct set_record row = row_of(s);
 	uint64_t age = d->spec.config->dependency_max_age_days * 86400000ull, now = store_now_ms();
-	s->claimed = s->looked = false;
+	s->claimed = s->checked = false;
 	forget_content(s);
 	s->claim = store_set_claim(d->spec.store, &row, now - MIN(age, now), on_claimed, s);
 	s->query = d->spec.engine->ops->query(
 		d->spec.engine,
-		&(struct query_spec){ .question = ENGINE_QUERY_IMAGE, .subject = s->image, .done = on_image, .ctx = s },
+		&(struct query_spec){ .kind = ENGINE_QUERY_IMAGE, .subject = s->image, .done = on_image, .ctx = s },
 		&f);
 	/* If the engine cannot be queried, the build fails with that reason. */
-	s->looked = !s->query;
+	s->checked = !s->query;
 }
 
 /* --- the cache --------------------------------------------------------------------------------------------------- */
@@ -364,7 +365,7 @@ static void eviction_free(struct eviction *e)
 static void on_evicted(void *ctx, const struct fail *f)
 {
 	struct eviction *e = ctx;
-	/* A set that a session uses stays, and is checked again after the next build. */
+	/* A set that a session uses is kept; the next build tries again to remove it. */
 	if (f)
 		log_debug("dependency set %s stays: %s", e->key, f->message);
 	else
@@ -414,7 +415,7 @@ static void on_sets(void *ctx, const struct set_list *list, const struct fail *f
 	}
 }
 
-/* The set that was just built is the most recently used one. */
+/* The set that was just built is kept, since it is the most recently used one. */
 static void evict_others(struct set *s)
 {
 	struct deps *d = s->deps;
@@ -448,7 +449,7 @@ static struct set *set_new(struct deps *d, const struct deps_request *req)
 	deps_sources(&open, req->runtime, d->spec.config, /* with_logins= */ false);
 	deps_key(s->key, base, s->wanted, &open);
 	s->image = deps_image(s->key);
-	s->timer = timer_new(d->spec.loop, on_look_again, s);
+	s->timer = timer_new(d->spec.loop, on_check_again, s);
 	list_init(&s->waits);
 	list_init(&s->node);
 	list_init(&s->fence_wait.node);
@@ -458,7 +459,7 @@ static struct set *set_new(struct deps *d, const struct deps_request *req)
 static void begin(struct set *s)
 {
 	if (engine_capabilities(s->deps->spec.engine).bakes_images) {
-		look(s);
+		check(s);
 		return;
 	}
 	timer_free(s->timer);

@@ -1,8 +1,8 @@
-/* Sets of dependencies as images, built once and kept. The engine's image is authoritative (its labels say what is in
- * it). The store records which server builds a set now and when each was used.
+/* Sets of dependencies as images, built once and kept. The engine's image is authoritative: its labels say what is
+ * in it. The store records which server is building a set and when each set was used.
  *
- * Creates that need the same set at the same time share one build, within this server and, through the store, with
- * others. */
+ * Sessions that need the same set at the same time share one build, within this server and, through the store, with
+ * other servers. */
 #ifndef HUSK_MANAGER_DEPS_DEPS_H
 #define HUSK_MANAGER_DEPS_DEPS_H
 
@@ -25,7 +25,7 @@ struct deps_spec {
 
 struct deps_request {
 	const struct runtime *runtime;
-	const char *base; /* the image that they are added to; NULL = the runtime's own; borrowed for the call */
+	const char *base; /* the image to add them to; NULL = the runtime's own image; borrowed for the call */
 	const struct dependency *v; /* checked by deps_check(); borrowed for the call */
 	size_t n;
 	/* Output of an installer while it runs; may be NULL. */
@@ -36,9 +36,9 @@ struct deps_request {
 	void *ctx;
 };
 
-/* Everything in the options must outlive the deps. */
+/* Everything in the spec must outlive the deps. */
 struct deps *deps_new(const struct deps_spec *spec);
-/* Stops builds under way without waiting for them. Call it before the engine's remove_and_forget. */
+/* Stops unfinished builds without waiting for them. Call it before the engine's remove_and_forget. */
 struct deps *deps_free(struct deps *d);
 
 struct deps_wait *deps_get(struct deps *d, const struct deps_request *req);

@@ -9,9 +9,10 @@
 #include "manager/deps/links.h"
 
 #define HOPS_MAX 10u
-/* Limit for all links that pages of this install have shown. */
+/* Limit for all links that this install's pages contain. */
 #define LINK_BYTES_MAX (16u << 20)
-/* An installer unpacks its downloads into two places, which are limited to the set's size and twice that. */
+/* Downloads are limited to this many times DEPENDENCY_MAX_SIZE. An installer unpacks them into two places, one
+ * limited to that size and the other to twice that size. */
 #define SIZES_MAX 4u
 /* Suffix of the metadata beside an index's files (PEP 658). */
 #define METADATA_SUFFIX ".metadata"
@@ -20,12 +21,12 @@ struct gateway {
 	struct gateway_spec spec;
 	struct fetcher *fetcher;
 	struct fetcher
-		*outside; /* for redirects that must stay on public addresses: they share no connection with others */
+		*outside; /* for redirects that must lead to public addresses; shares no connections with `fetcher` */
 	struct list requests;
 	size_t n_requests;
 	void *links; /* a tree of paths that indexes link to, each prefixed with its port */
 	size_t link_bytes;
-	uint64_t bytes; /* of all answers */
+	uint64_t bytes; /* received in all answers */
 	char *trouble;
 };
 
@@ -42,12 +43,12 @@ struct request {
 	struct buf pending; /* data that waits for credit */
 	uint32_t uncredited;
 	bool paused, ended;
-	bool is_public; /* the index is public, as far as is known: its redirects must lead to public addresses */
+	bool is_public; /* the index seems to be public, so its redirects must lead to public addresses */
 };
 
 static int start_hop(struct request *q, const char *url, bool own);
 
-/* --- links that were shown --------------------------------------------------------------------------------------- */
+/* --- links on fetched pages -------------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -170,7 +171,7 @@ static bool redirected(struct request *q, const struct fetch_head *head)
 		q->next = xstrdup(head->location);
 		return true;
 	}
-	/* The installer follows it itself, so that it resolves the page's links correctly. */
+	/* The installer follows this redirect itself, so that it resolves the page's links correctly. */
 	AUTO(strv_release) struct strv fields = { 0 };
 	AUTO(freep) char *local = upstream_local(q->upstream);
 	AUTO(freep) char *path = upstream_path(q->upstream, *rest ? rest : "/");
@@ -190,10 +191,10 @@ static void on_head(void *ctx, const struct fetch_head *head)
 	if (redirected(q, head))
 		return;
 	if (q->hops == 0 && (head->status == 401 || head->status == 403))
-		note(q->gateway, xasprintf("the package index %s does not accept the login of the settings (HTTP %d)",
+		note(q->gateway, xasprintf("the package index %s rejects the login from the settings (HTTP %d)",
 					   q->upstream->origin, head->status));
 	choose_fields(&fields, head);
-	/* A page of another host is not rewritten. */
+	/* A page from another host is not rewritten. */
 	enum links_kind kind = q->hops || q->get.head ? LINKS_NONE : links_kind_of(field(&fields, "content-type"));
 	if (field(&fields, "content-encoding") || head->status == 206)
 		kind = LINKS_NONE;
@@ -236,7 +237,7 @@ static void on_data(void *ctx, const void *data, size_t n)
 	uint64_t limit = r->spec.config->dependency_max_size;
 	r->bytes += n;
 	if (r->bytes / SIZES_MAX > limit) {
-		fail(q, 502, xasprintf("packages of more than %u times DEPENDENCY_MAX_SIZE were fetched", SIZES_MAX));
+		fail(q, 502, xasprintf("the fetched packages exceed %u times DEPENDENCY_MAX_SIZE", SIZES_MAX));
 		return;
 	}
 	if (q->rewrite)
@@ -281,7 +282,7 @@ static void on_end(void *ctx, const char *error)
 
 /* --- a request --------------------------------------------------------------------------------------------------- */
 
-/* 0, or -1 if the request was ended. */
+/* Returns 0, or -1 if it has ended the request. */
 static int start_hop(struct request *q, const char *url, bool own)
 {
 	struct gateway *r = q->gateway;
@@ -325,7 +326,7 @@ static void start(struct request *q)
 		finish(q, 404, "There is no package index here.\n");
 	} else if (!path || (!upstream_covers(q->upstream, path) && !was_shown(r, q->upstream, path))) {
 		/* Not a failure of the install: any program inside may have sent the request. */
-		finish(q, 403, "This is not below the package index of the settings.\n");
+		finish(q, 403, "This address is not below a package index from the settings.\n");
 	} else {
 		size_t n = strcspn(q->get.target, "#");
 		AUTO(freep) char *url = xasprintf("%s%.*s", q->upstream->origin, (int)n, q->get.target);
@@ -364,7 +365,7 @@ static int on_credit(struct gateway *r, const struct wire_frame *frame)
 	uint32_t n;
 	if (wire_read_credit(frame, &n) < 0)
 		return -EPROTO;
-	/* The request may have ended meanwhile. */
+	/* The request may have ended in the meantime. */
 	if (!q)
 		return 0;
 	if (n > q->uncredited)

@@ -13,11 +13,11 @@
 #include "manager/model/token.h"
 
 #define RETRIES 6u
-/* Time for PID 1 beyond the time limit: to stop the installer, count and answer. */
+/* Time that PID 1 has after the time limit, to stop the installer, measure what it wrote, and answer. */
 #define GRACE_MS 30000
-/* Lease of a container without a server. */
+/* How long the container runs without a server. */
 #define LEASE_SECONDS 60
-/* The container must live while its result is copied out of it. */
+/* The container must stay alive while its result is copied out of it. */
 #define BAKE_SECONDS 900
 #define PARTIAL_MAX 65536u
 /* The end of the installer's output, for the failure message. */
@@ -38,7 +38,7 @@ struct install {
 	struct engine_task *task;
 	struct line *line;
 	struct run_waiter waiter;
-	struct buf partial[2]; /* of stdout and stderr: an incomplete line */
+	struct buf partial[2]; /* an incomplete line of stdout, and one of stderr */
 	struct buf last;       /* the end of the output */
 	struct timer *deadline, *tell;
 	bool ended;
@@ -53,7 +53,7 @@ static void on_tell(void *ctx)
 	i->spec.on_done(i->spec.ctx, i->versions, i->size, i->failure.kind ? &i->failure : NULL);
 }
 
-/* Reported from the loop: the owner may free the install, which may be handling a frame. */
+/* The end is reported from the loop: the owner may free the install, which may be handling a frame now. */
 static void end(struct install *i)
 {
 	i->ended = true;
@@ -85,7 +85,7 @@ static void say(struct install *i, const char *text, size_t n)
 		i->spec.on_output(i->spec.ctx, buf_str(&shown), shown.len);
 }
 
-/* By whole lines, so that a login that came in two pieces is found. */
+/* Passes on whole lines, so that a login that arrived in two pieces is found. */
 static void take_output(struct install *i, int stream, const void *data, size_t n)
 {
 	struct buf *partial = &i->partial[stream];
@@ -98,7 +98,7 @@ static void take_output(struct install *i, int stream, const void *data, size_t 
 	buf_consume(partial, whole);
 }
 
-/* Truncated output may start in the middle of a line. */
+/* Truncated output may start in the middle of a line, so its first line is skipped. */
 static void take_tail(struct install *i, int stream, const char *text, size_t n)
 {
 	const char *newline = memchr(text, '\n', n);
@@ -271,7 +271,7 @@ static void on_broken(void *ctx, const struct fail *f)
 	}
 	AUTO(fail_release) struct fail why = { 0 };
 	cause_set(&why, FAIL_INSTALL, CAUSE_INSTALL_LOST,
-		  "the dependencies could not be installed: the container for it was lost (%s)", f->message);
+		  "the dependencies could not be installed: the install container was lost (%s)", f->message);
 	fail_hint(&why, "Try again; no session was created.");
 	end_failed(i, &why);
 }
@@ -374,7 +374,7 @@ struct install *install_free(struct install *i)
 	if (!i)
 		return NULL;
 	gateway_free(i->gateway);
-	/* A create under way cleans up itself; without a line nothing was created. */
+	/* A create in progress cleans up after itself. Without a line, there is no container. */
 	if (i->task)
 		i->engine->ops->task_cancel(i->task);
 	else if (i->line)

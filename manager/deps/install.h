@@ -1,6 +1,6 @@
-/* One container that installs a set of dependencies. It is started, gets a frame with what to install, reports
- * output, and is kept until it is freed, so that its result can be copied out. An index with a login is relayed to
- * it, so that the login stays on this side. */
+/* One container that installs a set of dependencies. It is started, gets a frame that says what to install, and
+ * reports its output. It is kept until install_free(), so that its result can be copied out. Requests to an index
+ * with a login are relayed through this process, so that the login never enters the container. */
 #ifndef HUSK_MANAGER_DEPS_INSTALL_H
 #define HUSK_MANAGER_DEPS_INSTALL_H
 
@@ -17,16 +17,16 @@ struct install_spec {
 	const char *image;
 	const char *store, *owner;  /* for the container's labels */
 	const char *wanted;	    /* JSON: name -> version */
-	const struct strv *sources; /* NAME=value, with logins, which stay here; borrowed for the call */
+	const struct strv *sources; /* NAME=value with logins, which stay in this process; borrowed for the call */
 	/* Whole lines, cleaned, with logins replaced by stars. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
-	/* Called exactly once, never from inside another function: what is installed now (JSON: name -> version)
-	 * and its bytes, or f. */
+	/* Called exactly once, never from inside a function of this file: what is installed now (JSON: name ->
+	 * version) and its size in bytes, or f. */
 	void (*on_done)(void *ctx, const char *versions, uint64_t size, const struct fail *f);
 	void *ctx;
 };
 
-/* A failure is reported later, never here. The config and engine must outlive it. */
+/* A failure is reported later, by on_done. The config and engine must outlive the install. */
 struct install *install_start(const struct install_spec *spec);
 /* The container's name. */
 const char *install_container(const struct install *i);

@@ -7,7 +7,7 @@
 
 /* A longer value is not treated as a link. */
 #define LINK_MAX 4096u
-/* "href=", and the longest relevant name of a tag or a key. */
+/* Enough for "href=" and for every relevant name of a tag or a key. */
 #define WORD_MAX 16
 
 struct word {
@@ -111,7 +111,7 @@ static void go_up(struct buf *out)
 		out->len--;
 }
 
-/* The target of a link without a host on a page, without query and fragment. */
+/* Resolves a link without a host on the page `base`. The result has no query and no fragment. */
 static char *resolve(const char *base, const char *link)
 {
 	struct buf out = { 0 };
@@ -152,11 +152,11 @@ static bool has_scheme(const char *link)
 	return n && link[n] == ':' && isalpha((unsigned char)*link);
 }
 
-/* The link as it is passed on; NULL = unchanged. */
+/* The link that replaces this one; NULL = unchanged. */
 static char *turn(struct links *l, const char *link)
 {
 	AUTO(freep) char *absolute = NULL;
-	/* Without a scheme it has the page's. */
+	/* A link without a scheme has the page's scheme. */
 	if (link[0] == '/' && link[1] == '/')
 		absolute = xasprintf("%.*s%s", (int)strcspn(l->upstream->origin, "/"), l->upstream->origin, link);
 	else if (has_scheme(link))
@@ -221,7 +221,7 @@ static void in_tag(struct links *l, char c)
 	} else if (c == '"' || c == '\'') {
 		begin_string(l, c, word_is(&l->word, "href="));
 	} else if (isspace((unsigned char)c)) {
-		/* Ends the tag's name, or an attribute without a value. */
+		/* A space ends the tag's name, or an attribute without a value. */
 		if (!l->tag.len)
 			l->tag = l->word;
 		if (l->word.len && l->word.text[MIN(l->word.len, (size_t)WORD_MAX) - 1] != '=')

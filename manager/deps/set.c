@@ -10,7 +10,7 @@
 #include "manager/engine/engine.h"
 
 #define DAY_MS 86400000ull
-/* Shorter secrets would star out much of an installer's output. */
+/* Shorter secrets are not replaced, since that would star out much of an installer's output. */
 #define SECRET_MIN 4
 /* A report has a name of up to DEPS_NAME_MAX and a version of up to DEPS_FOUND_MAX characters for each of DEPS_MAX
  * packages, and little else. It is parsed on the loop, so a larger or differently shaped one is rejected without
@@ -27,7 +27,7 @@ static void regfreep(regex_t **r)
 		regfree(*r);
 }
 
-/* Matches the whole text against a pattern of this build's own manifests. */
+/* Matches the whole text against a pattern from this build's own manifests. */
 static bool matches(const char *pattern, const char *text)
 {
 	regex_t compiled;
@@ -83,7 +83,7 @@ bool deps_unpinned(const struct runtime *runtime, const struct dependency *v, si
 	return false;
 }
 
-/* --- its name ---------------------------------------------------------------------------------------------------- */
+/* --- the set's name ---------------------------------------------------------------------------------------------- */
 
 char *deps_wanted(const struct dependency *v, size_t n)
 {
@@ -196,8 +196,8 @@ void deps_scrub(struct buf *out, const char *text, size_t n, const struct strv *
 
 /* --- content ----------------------------------------------------------------------------------------------------- */
 
-/* A package can write any report and any metadata of its own. So names are compared, and a version has no
- * character with a special meaning. */
+/* A package can write any report and any metadata of its own. So only requested names are accepted, and a version
+ * must not contain characters with a special meaning. */
 static bool is_version(const json_t *value)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_!~^";
@@ -218,13 +218,13 @@ static char *checked_versions(json_t *versions, const char *wanted)
 {
 	const char *name;
 	json_t *value;
-	json_auto_t *asked = json_loads(wanted, 0, NULL), *found = json_object();
-	if (!json_is_object(versions) || !json_is_object(asked))
+	json_auto_t *requested = json_loads(wanted, 0, NULL), *found = json_object();
+	if (!json_is_object(versions) || !json_is_object(requested))
 		return NULL;
 	json_object_foreach(versions, name, value) {
 		if (!is_name(name) || !is_version(value))
 			return NULL;
-		if (json_object_get(asked, name))
+		if (json_object_get(requested, name))
 			json_object_set(found, name, value);
 	}
 	return json_dumps(found, JSON_COMPACT | JSON_SORT_KEYS);

@@ -13,14 +13,14 @@
 
 #define DEPS_IMAGE "husk-deps"
 #define DEPS_KEY_SIZE TOKEN_HASH_SIZE
-/* More than any session needs, and an argument list that every installer accepts. */
+/* More than any session needs, and few enough for every installer's argument list. */
 #define DEPS_MAX 200
 #define DEPS_NAME_MAX 214
 #define DEPS_VERSION_MAX 256
-/* For an installed version. */
+/* Longest version in an installer's report. */
 #define DEPS_FOUND_MAX 64
 
-/* -1 with f naming the first bad entry. */
+/* -1 with f, which names the first bad entry. */
 int deps_check(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f);
 /* True if an entry leaves the version open, so that the set becomes outdated. */
 bool deps_unpinned(const struct runtime *runtime, const struct dependency *v, size_t n);
@@ -29,11 +29,11 @@ char *deps_wanted(const struct dependency *v, size_t n);
 /* The set's name: a hash of its base image, the requested packages and their sources (NAME=value, without logins). */
 void deps_key(char ret[DEPS_KEY_SIZE], const char *image, const char *wanted, const struct strv *sources);
 
-/* The runtime's index settings as NAME=value; without logins where code can see them. */
+/* The runtime's index settings as NAME=value. Leave the logins out wherever code can see the result. */
 void deps_sources(struct strv *ret, const struct runtime *runtime, const struct config *config, bool with_logins);
-/* A list of URLs, separated by blanks, without user and password. The caller owns it. */
+/* Removes user and password from URLs that are separated by spaces. The caller owns the result. */
 char *deps_without_login(const char *urls);
-/* Secrets that must never be shown: users, passwords and both, as in the URLs and decoded. */
+/* Adds the secrets that must never be shown: logins and passwords, as they are in the URLs and decoded. */
 void deps_secrets(struct strv *ret, const struct strv *sources);
 /* Appends n bytes of text to out, with secrets replaced by stars. */
 void deps_scrub(struct buf *out, const char *text, size_t n, const struct strv *secrets);
@@ -46,17 +46,18 @@ struct deps_content {
 };
 /* Parses an installer's report of what it has installed; NULL if it is not valid. The caller owns it. */
 char *deps_read_report(const struct mime_bundle *result, const char *wanted, uint64_t *ret_size);
-/* The image of the set with this key. The caller owns it; NULL if it is not a key. */
+/* The name of the image of the set with this key; NULL if it is not a key. The caller owns it. */
 char *deps_image(const char *key);
-/* The labels of a set's image, and the parser for them; -1 if they are not those of the set with this key. Every
- * user of the engine could have written them. */
+/* The labels of a set's image, and the parser for them; -1 if they are not those of the set with this key. The
+ * labels are untrusted: every user of the engine can write them. */
 void deps_labels(struct strv *ret, const char *key, const struct deps_content *content);
 int deps_read_labels(struct deps_content *ret, const struct strv *labels, const char *key, const char *wanted);
 
 /* True if a set built at that time is too old now. */
 bool deps_stale(bool unpinned, uint64_t built_ms, uint64_t now_ms, uint64_t max_age_days);
-/* How many of the least recently used sets (list is in that order) must be removed so that the rest fits; never
- * `keep`, nor a set that is being built. Indices go to ret, which has room for list->n. */
+/* Chooses the least recently used sets (list is in that order) to remove, so that the rest fits into max_bytes.
+ * Never chooses `keep` or a set that is being built. Returns their number; their indices are in ret, which has room
+ * for list->n. */
 size_t deps_evict(const struct set_list *list, uint64_t max_bytes, const char *keep, size_t *ret);
 
 #endif

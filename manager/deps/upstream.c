@@ -44,7 +44,7 @@ static bool is_http(const struct url *u)
 	       (u->scheme_len == 5 && strncasecmp(u->scheme, "https", 5) == 0);
 }
 
-/* NULL if it is not a valid host. */
+/* NULL if the URL's host is not valid. */
 static char *origin_of(const struct url *u)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]";
@@ -73,7 +73,7 @@ static bool has_dot_segment(const char *path)
 	return false;
 }
 
-/* Characters that must not come encoded: separators, and those with a special meaning if a server decodes twice. */
+/* False for separators, and for characters with a special meaning if a server decodes twice. */
 static bool may_be_encoded(char c)
 {
 	return (unsigned char)c >= 0x20 && c != 0x7f && !strchr("./\\;%?#", c);
@@ -106,7 +106,7 @@ static bool is_plain(const char *path, size_t n)
 	return true;
 }
 
-/* Length of the part that comes from the settings. */
+/* Length of the part of the path that comes from the settings. */
 static size_t given_length(const struct upstream *u, const char *path, size_t n)
 {
 	for (size_t i = 0; u && i < u->raw.n; i++) {
@@ -200,7 +200,7 @@ static struct upstream *find_or_add(struct upstreams *all, char **origin, char *
 	return u;
 }
 
-/* The settings may encode characters that no request may: "group%2fproject" is one name to some servers. */
+/* The settings may encode characters that a request must not encode: "group%2fproject" is one name to some servers. */
 static int add_path(struct upstream *u, const struct url *url)
 {
 	AUTO(freep) char *rest = xstrndup(url->rest, url->rest_len);
@@ -226,13 +226,13 @@ static int take_url(struct upstreams *all, struct buf *value, const char *name, 
 	AUTO(wipe) char *password = url_decode(colon ? colon + 1 : "", colon ? url->login_len - user_len - 1 : 0);
 	AUTO(freep) char *origin = origin_of(url);
 	if (!origin)
-		return fail_set(f, FAIL_INVALID, "setting %s: a URL in it has no host", name);
+		return fail_set(f, FAIL_INVALID, "setting %s: one of its URLs has no host", name);
 	struct upstream *u = find_or_add(all, &origin, &user, &password);
 	if (!u)
 		return fail_set(f, FAIL_INVALID, "setting %s: at most %u package indexes may have a login", name,
 				RELAY_PORTS_MAX);
 	if (add_path(u, url) < 0)
-		return fail_set(f, FAIL_INVALID, "setting %s: the path of a URL in it is not valid", name);
+		return fail_set(f, FAIL_INVALID, "setting %s: the path of one of its URLs is not valid", name);
 	AUTO(freep) char *local = upstream_local(u);
 	buf_add_str(value, local);
 	buf_add(value, url->rest, url->rest_len);
@@ -268,7 +268,7 @@ void upstreams_show(const struct upstreams *u, struct buf *out, const char *text
 		for (size_t k = 0; k < u->n && !hit; k++) {
 			AUTO(freep) char *local = upstream_local(&u->v[k]);
 			size_t len = strlen(local);
-			/* Some programs print it without its scheme. */
+			/* Some programs print the address without its scheme. */
 			if (text[i] == '1')
 				memmove(local, local + 7, (len -= 7) + 1);
 			if (len > n - i || memcmp(text + i, local, len) != 0 ||

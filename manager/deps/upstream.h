@@ -8,15 +8,15 @@
 #include "base/strv.h"
 #include "kernels/protocol.h"
 
-/* Below the range that the kernel assigns by itself. */
+/* Below the range of ports that the kernel assigns automatically. */
 #define UPSTREAM_PORT_FIRST 8701
 
 /* One origin with one login. */
 struct upstream {
 	char *origin; /* "https://host" or "https://host:8443": lower case, no login, no default port */
 	char *user, *password;
-	struct strv paths; /* of the indexes on it, decoded; each ends with '/' */
-	struct strv raw;   /* for each of them: as in the settings, encoded */
+	struct strv paths; /* decoded paths of the indexes on it; each ends with '/' */
+	struct strv raw;   /* the same paths as in the settings, encoded */
 	uint16_t port;	   /* on 127.0.0.1 in the container */
 };
 
@@ -27,8 +27,8 @@ struct upstreams {
 
 void upstreams_release(struct upstreams *u);
 /* Parses index settings (NAME=value, with logins). Each URL with a login becomes an upstream, and env gets the
- * settings for an installer, with local addresses in place of such URLs. -1 with f if one is not valid or there
- * are too many; the message has no login in it. */
+ * settings for an installer, with local addresses in place of such URLs. -1 with f if a URL is not valid or there
+ * are too many; the message never contains a login. */
 int upstreams_take(struct upstreams *ret, struct strv *env, const struct strv *sources, struct fail *f);
 const struct upstream *upstreams_find(const struct upstreams *u, uint16_t port);
 /* Appends text from inside the container to out, with real addresses in place of local ones. */

@@ -4,7 +4,8 @@
 
 #include "base/buf.h"
 
-/* Appends n bytes of text to out. A "name==1.2 (from versions: …)" may name thousands; the five nearest are kept. */
+/* Appends n bytes of text to out. A list such as "name==1.2 (from versions: …)" may have thousands of versions; only
+ * the five nearest are kept. */
 void versions_shorten(struct buf *out, const char *text, size_t n);
 
 #endif

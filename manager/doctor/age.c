@@ -7,27 +7,27 @@
 
 struct release {
 	unsigned v[3];
-	unsigned candidate; /* "1.0.0-rc5", "1.4.0-rc.3": before the release of that number; 0 = the release itself */
+	unsigned candidate; /* 5 in "1.0.0-rc5", 3 in "1.4.0-rc.3"; 0 = not a release candidate */
 };
 
-/* An escape, and the releases that fixed it: the first fixed release of each line. A line that is not listed has
+/* An escape, and the first release with its fix in each release line (such as 1.2.x). A line that is not listed has
  * no fix if it is older than the last one listed. */
 struct escape {
 	const char *part; /* "runc" */
 	const char *cve;
 	const char *what;
-	struct release fixed[4]; /* rising; {0} ends it */
+	struct release fixed[4]; /* ascending; {0} ends the list */
 	struct release since;	 /* the first vulnerable release; {0} = all before the fix */
 	bool conditional;	 /* affects few engines: only a warning */
 };
 
-/* Bounds are those of the advisories that are named in the comments. Escapes that concern only builds (BuildKit),
+/* The releases are from the advisories that the comments name or quote. Escapes that concern only builds (BuildKit),
  * Kubernetes (containerd's CRI plugin), Swarm and Docker Desktop are left out. */
 static const struct escape escapes[] = {
 	/* "Docker 19.03.x before 19.03.1" */
 	{ "Engine",
 	  "CVE-2019-14271",
-	  "`docker cp` runs code of a container as root",
+	  "`docker cp` runs code of a container as root on the host",
 	  { { { 19, 3, 1 } } },
 	  .since = { { 19, 3, 0 } } },
 	/* GHSA-3fwx-pjgw-3558 */
@@ -35,34 +35,34 @@ static const struct escape escapes[] = {
 	/* GHSA-v23v-6jw2-98fq */
 	{ "Engine",
 	  "CVE-2024-41110",
-	  "authorization plugins can be bypassed",
+	  "authorization plugins, if there are any, can be bypassed",
 	  { { { 23, 0, 15 } }, { { 25, 0, 6 } }, { { 26, 1, 5 } }, { { 27, 1, 1 } } },
 	  .conditional = true },
 	/* GHSA-x744-4wpc-v9h2: the previous fix was incomplete */
 	{ "Engine",
 	  "CVE-2026-34040",
-	  "authorization plugins can be bypassed",
+	  "authorization plugins, if there are any, can be bypassed",
 	  { { { 29, 3, 1 } } },
 	  .conditional = true },
 	/* GHSA-36xw-fx78-c5r4 */
 	{ "containerd",
 	  "CVE-2020-15257",
-	  "the shim's socket is open to containers with the host's network",
+	  "containers with the host's network can control the shim through its socket",
 	  { { { 1, 3, 9 } }, { { 1, 4, 3 } } } },
 	/* "through 1.0-rc6" */
-	{ "runc", "CVE-2019-5736", "a container overwrites runc on the host", { { { 1, 0, 0 }, 7 } } },
+	{ "runc", "CVE-2019-5736", "a container can overwrite runc on the host", { { { 1, 0, 0 }, 7 } } },
 	/* GHSA-c3xm-pvg7-gh7r */
-	{ "runc", "CVE-2021-30465", "a race mounts the host's files into a container", { { { 1, 0, 0 }, 95 } } },
+	{ "runc", "CVE-2021-30465", "a race lets a container mount the host's files", { { { 1, 0, 0 }, 95 } } },
 	/* GHSA-xr7r-f8xq-vfvv */
-	{ "runc", "CVE-2024-21626", "a leaked descriptor opens the host's files", { { { 1, 1, 12 } } } },
+	{ "runc", "CVE-2024-21626", "a leaked file descriptor gives access to the host's files", { { { 1, 1, 12 } } } },
 	/* GHSA-9493-h29p-rfm2, GHSA-qw9x-cqr3-wc7r, GHSA-cgrx-mc8f-2prm */
 	{ "runc",
 	  "CVE-2025-31133, CVE-2025-52565 and CVE-2025-52881",
-	  "races with masked paths open the host's /proc",
+	  "races on masked paths let a container write to the host's /proc",
 	  { { { 1, 2, 8 } }, { { 1, 3, 3 } }, { { 1, 4, 0 }, 3 } } },
 };
 
-/* "-rc95", "-rc.3", "~rc95"; one without a number is the first. */
+/* Parses "-rc95", "-rc.3" or "~rc95". A candidate without a number counts as the first. */
 static unsigned read_candidate(const char *version)
 {
 	const char *at = strstr(version, "rc");
@@ -94,7 +94,7 @@ static int compare(const struct release *a, const struct release *b)
 	for (size_t i = 0; i < ARRAY_LEN(a->v); i++)
 		if (a->v[i] != b->v[i])
 			return a->v[i] < b->v[i] ? -1 : 1;
-	/* A release comes after all of its candidates. */
+	/* A release comes after all of its candidates: its 0 - 1 wraps around to the largest number. */
 	unsigned x = a->candidate - 1, y = b->candidate - 1;
 	return x == y ? 0 : x < y ? -1 : 1;
 }
@@ -113,7 +113,8 @@ static bool has_fix(const struct escape *e, const struct release *r)
 	return compare(r, &e->fixed[last]) > 0;
 }
 
-/* "1.1.5+ds1-1+deb12u1", "1.1.12-0ubuntu2", "20.10.24+dfsg1": distributions backport fixes to old versions. */
+/* True for versions such as "1.1.5+ds1-1+deb12u1", "1.1.12-0ubuntu2" and "20.10.24+dfsg1". Distributions backport
+ * fixes to old versions. */
 static bool is_distribution_s(const char *version)
 {
 	static const char *const marks[] = { "deb", "ubuntu", "+ds", "~ds", "dfsg", ".el", ".fc", ".amzn" };
@@ -155,7 +156,7 @@ static void judge_part(struct checks *c, const char *name, const char *part, con
 		xasprintf("%s%s %s or newer",
 			  theirs ? "check whether your distribution has backported the fixes, or install " : "install ",
 			  streq(part, "Engine") ? "docker" : part, buf_str(&enough));
-	checks_add(c, name, theirs || conditional ? CHECK_WARN : CHECK_FAIL, fix, "%s%s%s: older than the fix of%s",
+	checks_add(c, name, theirs || conditional ? CHECK_WARN : CHECK_FAIL, fix, "%s%s%s: older than the fix for%s",
 		   component->version, theirs && component->build ? ", " : "",
 		   theirs && component->build ? component->build : "", buf_str(&open));
 }

@@ -14,60 +14,61 @@ struct checks {
 	size_t n;
 };
 
-/* Cleans and bounds its arguments, since paths and engine texts may be anything. fix may be NULL. */
+/* Adds a check. Its texts are cleaned and cut to a limit, since paths and texts of the engine can contain anything.
+ * fix may be NULL. */
 void checks_add(struct checks *c, const char *name, enum check_status status, const char *fix, const char *fmt, ...)
 	PRINTF_LIKE(5, 6);
 void checks_release(struct checks *c);
 
-/* --- verdicts on answers of the engine: pure (engine.c) ---------------------------------------------------- */
+/* --- verdicts on answers of the engine: pure (engine.c, age.c) --------------------------------------------- */
 void doctor_judge_client(struct checks *c, const char *path, const struct engine_client *client);
 void doctor_judge_place(struct checks *c, const struct engine_place *place);
 void doctor_judge_engine(struct checks *c, const struct engine_version *engine);
-/* Checks against known escapes. Adds nothing for engines other than docker. */
+/* Compares the versions with known container escapes. Adds nothing for engines other than docker. */
 void doctor_judge_age(struct checks *c, const struct engine_version *engine);
-/* machine: the architecture that this program was built for, as in uname. */
+/* machine: the architecture that this program was built for, in the words of uname. */
 void doctor_judge_info(struct checks *c, const struct engine_info *info, const char *machine);
-/* The program that runs containers. */
+/* Checks the engine's runtime: the program that runs containers. */
 void doctor_judge_runtime(struct checks *c, const struct config *config, const struct engine_info *info);
-/* usual: the image of this build, not one that HUSK_IMAGE_* names. image NULL = it does not exist. */
+/* usual: the name is that of this build's image, not one from HUSK_IMAGE_*. image NULL = it does not exist. */
 void doctor_judge_image(struct checks *c, const struct runtime *runtime, const char *name, bool usual,
 			const struct engine_image *image);
 /* An image of CONTAINER_IMAGES. Sessions work without it. */
 void doctor_judge_listed_image(struct checks *c, const char *name, const char *reference,
 			       const struct engine_image *image);
 void doctor_judge_network(struct checks *c, const struct engine_network *network);
-/* The state of the firewall rules around sessions, or why it is unknown (fence.c). */
+/* The first judges the state of the firewall rules around sessions. The second reports why it is unknown. */
 void doctor_judge_fence(struct checks *c, const struct config *config, enum engine_fence fence);
 void doctor_judge_no_fence(struct checks *c, const struct config *config, const struct fail *f);
 /* now in seconds since the epoch. */
 void doctor_judge_containers(struct checks *c, const struct config *config, const struct engine_containers *containers,
 			     uint64_t now);
-/* The limits of sessions against the engine's resources. info NULL = unknown. */
+/* Compares the limits of sessions with the engine's resources. info NULL = unknown. */
 void doctor_judge_limits(struct checks *c, const struct config *config, const struct engine_info *info);
 
 /* --- the kernel (kernel.c) --------------------------------------------------------------------------------- */
 struct kernel_facts {
 	bool is_ours;		    /* the engine runs on this machine's kernel; the rest is known only then */
-	int landlock;		    /* its version, 0 = none */
+	int landlock;		    /* version of Landlock; 0 = not available */
 	bool is_gvisor;		    /* sessions have their own kernel */
 	uint64_t ptys, ptys_max;    /* pseudo-terminals in use, and the limit for containers; 0 = unknown */
 	enum support bridge_filter; /* iptables sees traffic across a bridge */
 };
-/* engine_kernel: the engine's name of its kernel; may be NULL. */
+/* engine_kernel: the kernel release that the engine reports; may be NULL. */
 void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel);
 /* Pure. */
 void doctor_judge_kernel(struct checks *c, const struct engine_info *info, const struct kernel_facts *k);
 
 /* --- files and settings (files.c) -------------------------------------------------------------------------- */
-/* The full path of an executable `name`, found as for children of the loop; NULL if there is none. The caller owns
- * it. */
+/* The full path of the executable `name`, found in the same way as for child processes of the loop; NULL if there is
+ * none. The caller owns it. */
 char *doctor_find_program(const char *name);
 /* f: why the settings could not be loaded; NULL = config is valid. */
 void doctor_check_settings(struct checks *c, const struct config *config, const struct fail *f);
-/* The size of the warm pool, and whether it leaves room for sessions. */
+/* Reports the size of the warm pool, and checks that it leaves room for sessions. */
 void doctor_check_warm_pool(struct checks *c, const struct config *config);
 void doctor_check_settings_file(struct checks *c, const char *env_file, const struct config *config);
-/* A folder that is created when needed: it, or the nearest existing folder above it, must be writable. */
+/* Checks a folder that is created when needed: it, or the nearest existing folder above it, must be writable. */
 void doctor_check_folder(struct checks *c, const char *name, const char *path);
 /* f: why the store does not answer; NULL = it does, or does not exist yet. Also checks the key of sealed settings. */
 void doctor_judge_store(struct checks *c, const struct config *config, const struct fail *f);
@@ -76,7 +77,7 @@ void doctor_judge_store(struct checks *c, const struct config *config, const str
 /* The command that runs the probe in a session. */
 #define DOCTOR_PROBE PROBE_PATH
 struct probe_detail {
-	bool all;     /* also the acts that were blocked; otherwise only the others and the sum */
+	bool all;     /* also shows acts that were blocked; otherwise only the others and the totals */
 	bool verbose; /* one check for each act, instead of one for each group */
 };
 /* f: the probe could not run. An act whose outcome is unknown is a warning. */
@@ -85,8 +86,8 @@ void doctor_judge_probe(struct checks *c, const struct runtime *runtime, const s
 
 /* --- real sessions (trial.c) ------------------------------------------------------------------------------- */
 struct trial;
-/* Tries each runtime in turn and adds a check for each, then calls done from the loop. All arguments but loop must
- * outlive it. */
+/* Tries each runtime in turn and adds checks for each, then calls done from the loop. config, c and ctx must outlive
+ * the trial. */
 struct trial *trial_new(struct loop *loop, const struct config *config, bool verbose, struct checks *c,
 			void (*done)(void *ctx), void *ctx);
 struct trial *trial_free(struct trial *t);

@@ -1,6 +1,8 @@
-/* The checks in their order. All parts send their queries at once. A part is shown when those before it are ready. */
+/* Runs the checks and shows them in a fixed order. All parts send their queries at once. A part is shown when it and
+ * all parts before it are ready. */
 #include "manager/manager.h"
-#include "manager/model/image.h"
+#include "manager/model/config.h"
+#include "manager/model/runtime.h"
 
 #include <sys/utsname.h>
 #include <time.h>
@@ -18,8 +20,8 @@ struct part {
 	const struct runtime *runtime;	/* for an image of a runtime */
 	const char *listed, *reference; /* for an image of CONTAINER_IMAGES */
 	struct engine_query *query;
-	enum engine_query_kind question;
-	struct fail failure; /* no answer; judged when the part is shown */
+	enum engine_query_kind kind;
+	struct fail failure; /* why there is no answer; judged when the part is shown */
 	struct checks checks;
 	bool is_ready;
 };
@@ -34,7 +36,7 @@ struct doctor {
 	struct part *leftovers, *limits, *trials, *store_part;
 	struct store *store;
 	struct trial *trial;
-	struct engine_info machine; /* only the engine's memory and CPUs; 0 = unknown */
+	struct engine_info machine; /* only memory and CPUs of the engine's machine; 0 = unknown */
 	struct timer *start;
 	char *client;	     /* full path of the docker client */
 	const char *unknown; /* why the engine cannot be queried; NULL while it can */
@@ -80,7 +82,7 @@ static void judge_image(struct part *p, const struct engine_image *image)
 static void judge(struct part *p, const struct engine_answer *a)
 {
 	struct doctor *d = p->doctor;
-	switch (a->question) {
+	switch (a->kind) {
 	case ENGINE_QUERY_CLIENT:
 		doctor_judge_client(&p->checks, d->client, &a->client);
 		break;
@@ -143,10 +145,10 @@ static void part_free(struct part *p)
 	free(p);
 }
 
-static void ask_with(struct part *p, const struct query_spec *spec)
+static void start_query(struct part *p, const struct query_spec *spec)
 {
 	struct doctor *d = p->doctor;
-	p->question = spec->question;
+	p->kind = spec->kind;
 	if (d->client) {
 		p->query = d->engine->ops->query(d->engine, spec, &p->failure);
 	} else {
@@ -157,28 +159,28 @@ static void ask_with(struct part *p, const struct query_spec *spec)
 	p->is_ready = !p->query;
 }
 
-static void ask(struct part *p, enum engine_query_kind question, const char *subject)
+static void query_engine(struct part *p, enum engine_query_kind kind, const char *subject)
 {
-	ask_with(p, &(struct query_spec){ .question = question, .subject = subject, .done = on_answer, .ctx = p });
+	start_query(p, &(struct query_spec){ .kind = kind, .subject = subject, .done = on_answer, .ctx = p });
 }
 
-/* Only checks the rules, and does not change them. */
+/* Checks the firewall rules without changing them. */
 static void add_fence(struct doctor *d, const struct runtime *runtime)
 {
 	struct part *p = part_new(d, "fence");
-	struct fence_spec fence = { .image = runtime->image, .look = true };
+	struct fence_spec fence = { .image = runtime->image, .check_only = true };
 	if (d->config_failure.kind || d->config.network_enabled) {
-		ask_with(p, &(struct query_spec){
-				    .question = ENGINE_QUERY_FENCE, .fence = &fence, .done = on_answer, .ctx = p });
+		start_query(p, &(struct query_spec){
+				       .kind = ENGINE_QUERY_FENCE, .fence = &fence, .done = on_answer, .ctx = p });
 		return;
 	}
 	checks_add(&p->checks, p->name, CHECK_OK, NULL, "not needed: the network is switched off");
 	p->is_ready = true;
 }
 
-static void add_query(struct doctor *d, const char *name, enum engine_query_kind question)
+static void add_query(struct doctor *d, const char *name, enum engine_query_kind kind)
 {
-	ask(part_new(d, name), question, NULL);
+	query_engine(part_new(d, name), kind, NULL);
 }
 
 static void add_image(struct doctor *d, const struct runtime *runtime)
@@ -186,7 +188,7 @@ static void add_image(struct doctor *d, const struct runtime *runtime)
 	struct part *p = part_new(d, "image");
 	bool usual;
 	p->runtime = runtime;
-	ask(p, ENGINE_QUERY_IMAGE, image_of(p, &usual));
+	query_engine(p, ENGINE_QUERY_IMAGE, image_of(p, &usual));
 }
 
 static void add_listed_images(struct doctor *d)
@@ -196,13 +198,13 @@ static void add_listed_images(struct doctor *d)
 		struct part *p = part_new(d, "image");
 		p->listed = names->v[i];
 		p->reference = d->config.image_references.v[i];
-		ask(p, ENGINE_QUERY_IMAGE, p->reference);
+		query_engine(p, ENGINE_QUERY_IMAGE, p->reference);
 	}
 }
 
 /* --- showing ----------------------------------------------------------------------------------------------------- */
 
-/* A part without an answer. A missing engine is reported once; the other parts are unknown. */
+/* Judges a part without an answer. A missing engine is reported once; the parts after that are unknown. */
 static void judge_failure(struct part *p)
 {
 	struct doctor *d = p->doctor;
@@ -211,7 +213,7 @@ static void judge_failure(struct part *p)
 	AUTO(freep) char *name = image ? xasprintf("%s %s", p->name, image) : xstrdup(p->name);
 	if (f->kind == FAIL_IMAGE && image) {
 		judge_image(p, NULL);
-	} else if (p->question == ENGINE_QUERY_FENCE && !d->unknown) {
+	} else if (p->kind == ENGINE_QUERY_FENCE && !d->unknown) {
 		doctor_judge_no_fence(&p->checks, &d->config, f);
 	} else if (d->unknown) {
 		checks_add(&p->checks, name, CHECK_WARN, NULL, "unknown, since %s", d->unknown);
@@ -219,7 +221,7 @@ static void judge_failure(struct part *p)
 		checks_add(&p->checks, name, CHECK_FAIL, f->hint, "%s", f->message);
 		if (!d->client)
 			d->unknown = "there is no docker client";
-		else if (p->question == ENGINE_QUERY_VERSION)
+		else if (p->kind == ENGINE_QUERY_VERSION)
 			d->unknown = "the engine cannot be reached";
 	}
 }
@@ -232,7 +234,7 @@ static void on_tried(void *ctx)
 	show_ready(d);
 }
 
-/* The last two parts depend on the results of earlier ones. */
+/* The last two parts, limits and trials, depend on the results of earlier ones. */
 static void part_reached(struct part *p)
 {
 	struct doctor *d = p->doctor;
@@ -282,12 +284,12 @@ static void check_files(struct doctor *d)
 	p->is_ready = true;
 }
 
-/* Only the store knows which containers are left over. */
+/* Leftovers are found by the label with the store's id, so the store must be known first. */
 static void check_leftovers(struct doctor *d, const struct fail *f)
 {
 	struct part *p = d->leftovers;
 	if (store_id(d->store)) {
-		ask(p, ENGINE_QUERY_CONTAINERS, store_id(d->store));
+		query_engine(p, ENGINE_QUERY_CONTAINERS, store_id(d->store));
 		return;
 	}
 	if (f)

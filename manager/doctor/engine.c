@@ -3,12 +3,12 @@
 #include "base/buf.h"
 #include "manager/doctor/doctor-private.h"
 
-/* The first client with `docker run --pull never`. */
+/* The first version of the client with `docker run --pull never`. */
 #define CLIENT_MAJOR_MIN 20
 #define CLIENT_MINOR_MIN 10
 #define NAMES_SHOWN 5
-/* How long a container may outlive its time: PID 1's grace period, and an install that is being stored as an
- * image. */
+/* How long a container may exist after its maximum lifetime: PID 1 has a grace period, and an install may still be
+ * stored as an image. */
 #define OVERDUE_MARGIN_SECONDS 1200
 
 static const char *or_unknown(const char *s)
@@ -126,7 +126,8 @@ static void judge_limit_support(struct checks *c, const struct engine_info *info
 	const struct limit limits[] = {
 		{ "memory limit", info->memory_limit, CHECK_FAIL, "a session can use up the machine's memory" },
 		{ "swap limit", info->swap_limit, CHECK_WARN, "a session may use swap beyond its memory" },
-		{ "process limit", info->pids_limit, CHECK_FAIL, "a fork bomb reaches the machine" },
+		{ "process limit", info->pids_limit, CHECK_FAIL,
+		  "a fork bomb in a session can stop the whole machine" },
 		{ "cpu limit", info->cpu_quota, CHECK_WARN, "a session may use every CPU" },
 	};
 	bool v1 = info->cgroup_version && streq(info->cgroup_version, "1");
@@ -214,8 +215,8 @@ void doctor_judge_network(struct checks *c, const struct engine_network *network
 			   "does not exist yet; created for the first session with a network");
 	else if (!streq(network->driver, "bridge") || !network->isolated)
 		checks_add(c, "network", CHECK_FAIL, again,
-			   "'husk' is not as Husk creates it (driver %s, traffic between sessions %s)", network->driver,
-			   network->isolated ? "off" : "not off");
+			   "'husk' differs from the network that Husk creates (driver %s, traffic between sessions %s)",
+			   network->driver, network->isolated ? "off" : "not off");
 	else if (network->internal)
 		checks_add(c, "network", CHECK_WARN, again, "'husk' is internal: sessions cannot reach anything");
 	else if (!network->fenceable)
@@ -226,7 +227,7 @@ void doctor_judge_network(struct checks *c, const struct engine_network *network
 		checks_add(c, "network", CHECK_OK, NULL, "'husk', a bridge; sessions cannot reach each other");
 }
 
-/* True if nothing will remove the container: it stopped long enough ago, or should have ended long ago. */
+/* True if nothing will remove the container: it has stopped and is old enough, or it should have ended long ago. */
 static bool is_left_over(const struct config *config, const struct engine_container *c, uint64_t now)
 {
 	uint64_t age = now - MIN(c->created, now);
@@ -268,4 +269,53 @@ void doctor_judge_limits(struct checks *c, const struct config *config, const st
 	else
 		checks_add(c, "limits", CHECK_OK, NULL, "%s; the engine's machine has %.1f GiB and %llu CPUs", wanted,
 			   gib(info->memory), (unsigned long long)info->cpus);
+}
+
+/* --- firewall rules ---------------------------------------------------------------------------------------------- */
+
+/* Lists the networks that the settings open in addition to public addresses. */
+static char *open_networks(const struct config *config)
+{
+	struct buf b = { 0 };
+	for (size_t i = 0; i < config->private_networks.n; i++)
+		buf_printf(&b, "%s%s",
+			   i ? ", " : "; open by CONTAINER_NETWORK_PRIVATE: ", config->private_networks.v[i]);
+	buf_add_str(&b, "");
+	return buf_steal_str(&b);
+}
+
+void doctor_judge_fence(struct checks *c, const struct config *config, enum engine_fence fence)
+{
+	AUTO(freep) char *open = open_networks(config);
+	switch (fence) {
+	case FENCE_STOOD:
+	case FENCE_WAS_SET:
+		checks_add(c, "fence", CHECK_OK, NULL,
+			   "sessions reach public addresses only (nftables table 'inet husk')%s", open);
+		break;
+	case FENCE_NOT_SET:
+		checks_add(c, "fence", CHECK_OK, NULL, "not set yet; set for the first session with a network%s", open);
+		break;
+	case FENCE_NOT_OURS:
+		checks_add(
+			c, "fence", CHECK_WARN, "find out what changes the nftables table 'inet husk'",
+			"its rules were changed; they are set again for the next session with a network, or within a minute if one is running");
+		break;
+	}
+}
+
+void doctor_judge_no_fence(struct checks *c, const struct config *config, const struct fail *f)
+{
+	bool required = config->network_fence == FENCE_REQUIRE;
+	if (f->kind == FAIL_IMAGE)
+		checks_add(c, "fence", CHECK_WARN, FIX_SETUP,
+			   "unknown, since the image with its program does not exist");
+	else
+		checks_add(
+			c, "fence", required ? CHECK_FAIL : CHECK_WARN,
+			"use a kernel with nf_tables and an engine that may run a container with --network host and NET_ADMIN, "
+			"or switch the network off",
+			"%s: %s", f->message,
+			required ? "no session gets a network (CONTAINER_NETWORK_FENCE=require)" :
+				   "sessions with the network can reach private addresses and services of the host");
 }

@@ -38,7 +38,7 @@ static void add_changed(void *ctx, const char *name, const char *value)
 	buf_printf(list, "%s%s%s%s", list->len ? ", " : "", name, value ? "=" : " (set)", value ? value : "");
 }
 
-/* Unknown names in the settings file, most often misspelt. */
+/* Lists unknown names in the settings file, most of which are misspelt. */
 static void add_unknown(const struct config *config, struct buf *list)
 {
 	for (size_t i = 0; i < config->file.n; i++) {

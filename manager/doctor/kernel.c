@@ -1,4 +1,4 @@
-/* Checks of the machine's kernel: the protections that it adds to the engine's, or lacks. */
+/* Checks of the machine's kernel: the protections that it adds to those of the engine, and those that it lacks. */
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -10,6 +10,8 @@
 #define SYS_landlock_create_ruleset 444
 #endif
 #define LANDLOCK_VERSION 1u
+/* The first version of Landlock that PID 1 uses (kernels/guard/landlock.c). */
+#define LANDLOCK_VERSION_MIN 2
 #define PTYS "/proc/sys/kernel/pty/"
 #define BRIDGE_FILTER "/proc/sys/net/bridge/bridge-nf-call-iptables"
 
@@ -43,7 +45,7 @@ void doctor_read_kernel(struct kernel_facts *ret, const char *engine_kernel)
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	ret->landlock = version > 0 ? (int)version : 0;
 	ret->bridge_filter = read_switch(BRIDGE_FILTER);
-	/* Some are reserved for the machine itself. */
+	/* Some pseudo-terminals are reserved for the machine itself. */
 	uint64_t max = read_count(PTYS "max");
 	ret->ptys = read_count(PTYS "nr");
 	ret->ptys_max = max - MIN(max, read_count(PTYS "reserve"));
@@ -54,20 +56,21 @@ static void judge_landlock(struct checks *c, const struct kernel_facts *k)
 	if (k->is_gvisor)
 		checks_add(
 			c, "landlock", CHECK_WARN, NULL,
-			"gVisor has none: processes that a cell leaves behind can attack the commands of its session");
+			"gVisor does not support it: processes that a cell leaves behind can attack the commands of its session");
 	else if (!k->is_ours)
 		checks_add(c, "landlock", CHECK_WARN, NULL,
 			   "unknown: the engine does not run on this machine's kernel");
-	else if (!k->landlock)
+	else if (k->landlock < LANDLOCK_VERSION_MIN)
 		checks_add(c, "landlock", CHECK_WARN,
-			   "use a kernel of 5.13 or newer with landlock in its list of security modules (lsm=)",
+			   "use a kernel of 5.19 or newer with landlock in its list of security modules (lsm=)",
 			   "missing: processes that a cell leaves behind can attack the commands of its session");
 	else
 		checks_add(c, "landlock", CHECK_OK, NULL, "version %d: separates the interpreter from each command",
 			   k->landlock);
 }
 
-/* With icc=false, packets within the bridge must be dropped, and iptables sees those only with br_netfilter. */
+/* With icc=false, iptables rules drop packets between containers. But iptables sees packets within a bridge only if
+ * br_netfilter is on. */
 static void judge_bridge(struct checks *c, const struct kernel_facts *k)
 {
 	if (!k->is_ours || k->bridge_filter == SUPPORT_UNKNOWN)
@@ -98,12 +101,13 @@ static void judge_users(struct checks *c, const struct engine_info *info)
 		checks_add(c, "user namespaces", CHECK_OK, NULL, "%s: root inside a container has no rights outside",
 			   info->rootless ? "a rootless engine" : "userns-remap");
 	else
-		checks_add(c, "user namespaces", CHECK_WARN,
-			   "set userns-remap in the engine's daemon.json, or use a rootless engine",
-			   "not used: root inside, which requires a kernel vulnerability, would be root outside");
+		checks_add(
+			c, "user namespaces", CHECK_WARN,
+			"set userns-remap in the engine's daemon.json, or use a rootless engine",
+			"not used: a process that becomes root in a container (by a kernel vulnerability) is root outside, too");
 }
 
-/* No engine has a limit for each container; session_info counts those of a session. */
+/* No engine can limit the pseudo-terminals of one container; session_info shows how many a session uses. */
 static void judge_ptys(struct checks *c, const struct kernel_facts *k)
 {
 	if (!k->ptys_max)

@@ -1,9 +1,10 @@
-/* Checks of what husk-probe tried in a session: one line for each group of acts, or for each act. */
+/* Checks from the report of husk-probe, which tries forbidden acts in a session: one check for each group of acts, or
+ * one for each act. */
 #include "manager/model/probe.h"
 #include "base/alloc.h"
 #include "manager/doctor/doctor-private.h"
 
-#define FIX_OPEN "update the engine and the kernel below it; `husk doctor` and SECURITY.md explain each act"
+#define FIX_OPEN "update the engine and the kernel that it runs on; `husk doctor` and SECURITY.md explain each act"
 #define FIX_UNSURE                                                                                                     \
 	"an unexpected error proves nothing: check what the engine, the kernel or a firewall does; "                   \
 	"SESSION_PROBE=require rejects such sessions"
@@ -15,7 +16,7 @@ static const struct {
 	[ACT_HELD] = { CHECK_OK, NULL, "" },
 	[ACT_OPEN] = { CHECK_FAIL, FIX_OPEN, "open: " },
 	[ACT_UNSURE] = { CHECK_WARN, FIX_UNSURE, "cannot tell: " },
-	[ACT_NO_PEER] = { CHECK_WARN, NULL, "cannot tell without another session: " },
+	[ACT_NO_PEER] = { CHECK_WARN, NULL, "not testable without another session: " },
 };
 
 static void add_acts(struct checks *c, const struct probe_report *report, bool all)
@@ -29,7 +30,7 @@ static void add_acts(struct checks *c, const struct probe_report *report, bool a
 	}
 }
 
-/* The worst act decides the status of its group, and such acts are named. */
+/* Adds a check for each bad verdict in the group, the worst first, with the names of its acts. */
 static void add_group(struct checks *c, const struct probe_report *report, const char *group, bool all)
 {
 	static const enum probe_verdict worst_first[] = { ACT_OPEN, ACT_UNSURE, ACT_NO_PEER };
@@ -48,10 +49,10 @@ static void add_group(struct checks *c, const struct probe_report *report, const
 				   kinds[verdict].word, counts[verdict], n, acts);
 	}
 	if (all && counts[ACT_HELD] == n)
-		checks_add(c, name, CHECK_OK, NULL, "all %zu held", n);
+		checks_add(c, name, CHECK_OK, NULL, "all %zu were blocked", n);
 }
 
-/* The acts of a group may not be adjacent. A group is shown at its first act. */
+/* The acts of a group are not always adjacent. A group is shown at its first act. */
 static void add_groups(struct checks *c, const struct probe_report *report, bool all)
 {
 	for (size_t i = 0; i < report->n; i++) {
@@ -86,7 +87,8 @@ void doctor_judge_probe(struct checks *c, const struct runtime *runtime, const s
 	enum probe_verdict worst = open ? ACT_OPEN : report.counts[ACT_UNSURE] ? ACT_UNSURE : ACT_HELD;
 	if (!open && report.counts[ACT_NO_PEER])
 		worst = worst == ACT_HELD ? ACT_NO_PEER : worst;
-	checks_add(c, title, kinds[worst].status, kinds[worst].fix,
-		   "%zu forbidden acts were tried in a session: %zu held, %zu worked, %zu cannot tell", report.n, held,
-		   open, report.n - held - open);
+	checks_add(
+		c, title, kinds[worst].status, kinds[worst].fix,
+		"%zu forbidden acts were tried in a session: %zu were blocked, %zu worked, %zu have an unknown outcome",
+		report.n, held, open, report.n - held - open);
 }

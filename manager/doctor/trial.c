@@ -1,8 +1,8 @@
-/* A real session of each runtime: create, one cell, stop. The loop starts one step after the other. */
+/* Tries a real session of each runtime: creates it, runs a cell and the probe, and stops it. */
 #include "base/alloc.h"
 #include "manager/doctor/doctor-private.h"
 
-/* Enough for a cold start on a slow machine; after that something hangs. */
+/* Enough for a cold start on a slow machine. A trial that takes longer has hung. */
 #define TRIAL_DEADLINE_MS 120000
 #define CELL "1+1"
 #define CELL_TIMEOUT_SECONDS 30
@@ -86,7 +86,7 @@ static void on_probed(void *ctx, const struct run_result *result, const struct f
 	t->op = NULL;
 	doctor_judge_probe(t->checks, current(t), &(struct probe_detail){ .all = t->at == 0, .verbose = t->verbose },
 			   result, f);
-	/* The probe's time does not count as the cell's. */
+	/* Moves all times, so that the probe does not count as part of the stop. */
 	t->ran_ms += loop_now_ms() - t->probed_ms;
 	t->created_ms += loop_now_ms() - t->probed_ms;
 	t->began_ms += loop_now_ms() - t->probed_ms;
@@ -164,7 +164,7 @@ static void on_neighbour(void *ctx, const struct create_result *result, const st
 	timer_start(t->next, 0, 0);
 }
 
-/* A second session is needed to try whether sessions reach each other. */
+/* The probe needs a second session to try whether sessions can reach each other. */
 static bool add_neighbour(struct trial *t)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -182,7 +182,7 @@ static void on_neighbour_stopped(void *ctx, const struct fail *f UNUSED)
 {
 	struct trial *t = ctx;
 	t->op = NULL;
-	timer_start(t->next, 0, 0); /* done frees the manager, which is our caller */
+	timer_start(t->next, 0, 0); /* done() frees the manager, so the manager must not be its caller */
 }
 
 /* A session that cannot be stopped is removed with the manager. */

@@ -42,7 +42,7 @@ static void release_stats(struct engine_stats *stats)
 
 void engine_answer_release(struct engine_answer *a)
 {
-	switch (a->question) {
+	switch (a->kind) {
 	case ENGINE_QUERY_CLIENT:
 		free(a->client.name);
 		free(a->client.version);
@@ -85,7 +85,7 @@ void engine_answer_release(struct engine_answer *a)
 		release_stats(&a->stats);
 		break;
 	}
-	*a = (struct engine_answer){ .question = a->question };
+	*a = (struct engine_answer){ .kind = a->kind };
 }
 
 void engine_containers_add(struct engine_containers *list, const char *name, const char *owner, bool running,

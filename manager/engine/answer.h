@@ -8,17 +8,17 @@
 enum support { SUPPORT_UNKNOWN, SUPPORT_NO, SUPPORT_YES };
 
 enum engine_query_kind {
-	ENGINE_QUERY_CLIENT,  /* the client's version; does not contact the engine */
-	ENGINE_QUERY_PLACE,   /* where the client looks for the engine; likewise */
-	ENGINE_QUERY_VERSION, /* the engine's version */
-	ENGINE_QUERY_INFO,    /* the engine's properties and features */
-	ENGINE_QUERY_IMAGE,   /* subject: an image; FAIL_IMAGE if it does not exist */
-	ENGINE_QUERY_IMAGES,  /* all images whose name starts with husk- */
-	ENGINE_QUERY_NETWORK, /* the network of sessions */
-	ENGINE_QUERY_CONTAINERS, /* subject: the id of a store; all of its containers, no matter which server started them */
-	ENGINE_QUERY_CONTAINER, /* subject: a container */
-	ENGINE_QUERY_STATS,	/* resource use of running containers; takes a second or two */
-	ENGINE_QUERY_FENCE, /* the firewall rules around sessions; query_spec.fence. CAUSE_NOT_SUPPORTED: not possible here */
+	ENGINE_QUERY_CLIENT,	 /* the client's version; does not contact the engine */
+	ENGINE_QUERY_PLACE,	 /* where the client looks for the engine; does not contact it either */
+	ENGINE_QUERY_VERSION,	 /* the engine's version */
+	ENGINE_QUERY_INFO,	 /* the engine's properties and features */
+	ENGINE_QUERY_IMAGE,	 /* subject: an image; FAIL_IMAGE if it does not exist */
+	ENGINE_QUERY_IMAGES,	 /* all images whose name starts with husk- */
+	ENGINE_QUERY_NETWORK,	 /* the network of sessions */
+	ENGINE_QUERY_CONTAINERS, /* subject: the id of a store; lists its containers, whichever server started them */
+	ENGINE_QUERY_CONTAINER,	 /* subject: a container */
+	ENGINE_QUERY_STATS,	 /* resource use of running containers; takes a second or two */
+	ENGINE_QUERY_FENCE, /* sets or checks the rules in query_spec.fence; CAUSE_NOT_SUPPORTED if impossible here */
 };
 
 struct engine_client {
@@ -33,7 +33,7 @@ struct engine_place {
 	bool is_local;
 };
 
-/* Programs that an engine runs containers with; NULL if not reported. */
+/* A program that the engine uses to run containers. A string is NULL if it was not reported. */
 struct engine_component {
 	char *version;
 	char *build; /* its source: a commit, or a package's full version */
@@ -77,17 +77,17 @@ struct engine_images {
 	struct engine_listed_image {
 		char *name;	  /* with its tag */
 		uint64_t size;	  /* bytes, as precisely as the engine reports them */
-		uint64_t created; /* seconds since the epoch */
+		uint64_t created; /* seconds since 1970 */
 	} * v;
 	size_t n;
 };
 
 struct engine_network {
-	bool is_there; /* created with the first session that needs it */
+	bool is_there; /* false until the first session that needs it has created it */
 	char *driver;
 	bool isolated;	/* inter-container traffic is off */
 	bool internal;	/* has no route to other networks */
-	bool fenceable; /* its bridge is the one in the fence's rules */
+	bool fenceable; /* its bridge has the name that the fence's rules use */
 };
 
 struct engine_containers {
@@ -95,7 +95,7 @@ struct engine_containers {
 		char *name;
 		char *owner; /* the server that started it; "" = none */
 		bool running;
-		uint64_t created; /* seconds since the epoch */
+		uint64_t created; /* seconds since 1970 */
 	} * v;
 	size_t n;
 };
@@ -103,7 +103,7 @@ struct engine_containers {
 /* Whether a container runs, or how it ended. */
 struct engine_state {
 	bool is_there, running;
-	int exit_code; /* if it exists and does not run */
+	int exit_code; /* if it exists and is not running */
 	bool oom;
 	int64_t pid;		  /* its first process, as numbered on the engine's machine; 0 = unknown */
 	char id[65];		  /* as in engine_created; "" if not reported */
@@ -128,7 +128,7 @@ enum engine_fence {
 };
 
 struct engine_answer {
-	enum engine_query_kind question;
+	enum engine_query_kind kind;
 	union {
 		struct engine_client client;
 		struct engine_place place;
@@ -142,6 +142,7 @@ struct engine_answer {
 		struct engine_stats stats;
 		enum engine_fence fence;
 	};
+	bool our_kernel; /* ENGINE_QUERY_FENCE: the container that answered shares this machine's kernel */
 };
 
 /* Frees what the answer owns. */
@@ -154,11 +155,12 @@ bool engine_containers_have(const struct engine_containers *list, const char *na
 void engine_images_add(struct engine_images *list, const char *name, uint64_t size, uint64_t created);
 void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory);
 
-/* True if the engine's runtime of that name (NULL = its default) is gVisor, whose containers have their own
- * kernel, one program to the machine's kernel. Judged by the usual name, since engines do not report it. */
+/* True if this is the name of gVisor as an OCI runtime. Its containers have their own kernel, which is an ordinary
+ * program on the machine's kernel. Engines do not report what a runtime is, so only the name counts. NULL (the
+ * engine's default) is not gVisor. */
 bool engine_is_gvisor(const char *runtime);
 
-/* True if both are names of the same architecture, by an engine or by the kernel: amd64 and x86_64, arm64 and
+/* True if both name the same architecture. Engines and kernels use different names: amd64 and x86_64, arm64 and
  * aarch64. */
 bool engine_same_arch(const char *a, const char *b);
 

@@ -1,8 +1,8 @@
 /* Container engines behind one vtable. Every function is asynchronous, has a deadline and can be cancelled. Nothing
- * contacts an engine before the first one is called. Callbacks never run inside the function that started them.
+ * contacts an engine before the first of them is called. Callbacks never run inside the function that started them.
  *
- * Only the adapter knows which program it runs and what that prints (docker/ is the first). Answers are structs,
- * and failures carry a cause of model/cause.h. */
+ * Only the adapter (such as docker/) knows which program it runs and what that program prints. Answers are structs,
+ * and failures carry a cause from model/cause.h. */
 #ifndef HUSK_MANAGER_ENGINE_ENGINE_H
 #define HUSK_MANAGER_ENGINE_ENGINE_H
 
@@ -25,7 +25,7 @@ struct container_spec {
 	const char *image;
 	const char *store; /* the id of the store that records it */
 	const char *owner; /* the server's id */
-	const char *mark;  /* a random id for this container alone; NULL = its name is enough */
+	const char *mark;  /* a random id that only this container has; NULL = its name is used */
 	unsigned uid;	   /* user of its processes; 0 = SANDBOX_UID */
 	uint64_t memory;
 	uint64_t cpu_quota;
@@ -34,10 +34,10 @@ struct container_spec {
 	uint64_t home;		/* disk limit of its home directory in bytes; not for an install */
 	uint64_t quota;		/* size limit of each volume in bytes, if the engine supports it; 0 = none */
 	bool no_terminals;	/* the engine cannot mount a devpts for PID 1's terminals, so cells can open them */
-	uint64_t disk_floor;	/* bytes to leave free on that disk */
-	uint64_t lease;		/* applies until it is claimed */
+	uint64_t disk_floor;	/* bytes to leave free on the disk */
+	uint64_t lease;		/* seconds; applies until a server claims the container */
 	bool network;		/* false = loopback only */
-	bool network_late;	/* may be connected once it runs, to save time; only if it shares our kernel */
+	bool network_late;	/* may join the network once it runs, to save time; only if it shares our kernel */
 	bool keep_proxies;	/* keep the proxy variables that an engine's client may inject */
 	bool install;		/* runs an installer instead of code: it writes to disk, not to memory */
 	const struct strv *env; /* NAME=value; never a secret: every user of the engine can read it. NULL = none */
@@ -48,18 +48,18 @@ struct container_spec {
 	const char *line_dir;
 };
 
-/* Identifies a container. A name from a database proves nothing: the engine's labels must match. */
+/* Identifies a container. A name from the database is not enough: the container's labels must match. */
 struct container_ref {
 	const char *name;
 	const char *store; /* label that it must have; NULL = this process chose the name, so nothing is compared */
-	const char *mark;  /* likewise; NULL = it must have no mark: a Husk without marks started it */
+	const char *mark;  /* likewise; NULL = it must have no mark, because an older Husk started it */
 };
 
 /* A container that was created. Valid during the callback. */
 struct engine_created {
 	const char *id; /* 64 hex digits; "" if not reported */
 	bool line_dir;	/* the folder is mounted */
-	bool again;	/* an earlier container of its name had been started and was removed */
+	bool again;	/* an earlier container of the same name was started and removed */
 };
 
 /* Label of every image that bake builds. Its value describes the content. */
@@ -71,15 +71,16 @@ struct engine_created {
 /* An image built from another image and a directory of a container. Strings are borrowed for the call. */
 struct bake_spec {
 	const char *container;
-	const char *source;	   /* an image: `container` is created from it and not started; NULL = it exists */
-	const char *path;	   /* in the container, and in the image */
+	const char *source;	   /* an image to create `container` from, without starting it; NULL = it exists */
+	const char *path;	   /* the directory, in the container and in the image */
 	const char *base;	   /* the image that the directory is added to; not changed otherwise */
 	const char *image;	   /* the name of the result */
-	const char *scratch;	   /* the name of a temporary container that is not started */
+	const char *scratch;	   /* the name of a temporary container; started only to run `program` */
 	const char *store;	   /* for the scratch container, as in container_spec */
 	const struct strv *labels; /* NAME=value */
-	/* Checks the result before it is kept: runs as root, without a network and with few capabilities. NULL =
-	 * no check. The bake fails unless it exits with 0. Its output is hostile, and comes before the end. */
+	/* A program that checks the result before it is kept. It runs as root, without a network and with few
+	 * capabilities. NULL = no check. The bake fails unless the program exits with 0. Its output is hostile;
+	 * on_output gets it before the bake ends. */
 	const char *program;
 	void (*on_output)(void *ctx, const char *text, size_t n);
 };
@@ -112,21 +113,21 @@ struct watch_handler {
 	void *ctx;
 };
 
-/* answer is NULL if f says why there is none. Valid during the callback, which may free the query. */
+/* answer is NULL on failure, and f says why. Both are valid during the callback, which may free the query. */
 typedef void (*engine_answer_fn)(void *ctx, const struct engine_answer *answer, const struct fail *f);
 
-/* Sessions with the network reach public addresses, name servers, and these openings. Strings are borrowed for the
- * call. */
+/* Sessions with a network can reach public addresses, port 53 of any address (name servers), and these openings.
+ * Strings are borrowed for the call. */
 struct fence_spec {
 	const char *image;	     /* any image of this build: it has the program that sets the rules */
-	bool look;		     /* only check, change nothing */
-	const char *owner;	     /* owner of the openings: they replace its earlier ones, and no others */
+	bool check_only;	     /* only check, change nothing */
+	const char *owner;	     /* owner of the openings, which replace only its own earlier ones */
 	const struct strv *openings; /* ADDRESS/PREFIX or ADDRESS/PREFIX,PORT */
 	uint64_t seconds;	     /* how long they stay open without a renewal */
 };
 
 struct query_spec {
-	enum engine_query_kind question;
+	enum engine_query_kind kind;
 	const char *subject;		/* see the kind of query; borrowed for the call */
 	const struct fence_spec *fence; /* ENGINE_QUERY_FENCE */
 	engine_answer_fn done;
@@ -139,7 +140,7 @@ struct engine_capabilities {
 	bool feeds_events;	    /* if not, ENGINE_QUERY_CONTAINER explains a death */
 	enum support shares_kernel; /* its containers run on this machine's kernel and can mount its files */
 	bool several_nodes;
-	bool outside_fence; /* sessions use an older network outside the fence, while others still use that network */
+	bool outside_fence; /* sessions use an older network outside the fence, because it is still in use */
 };
 
 struct engine_ops {
@@ -148,10 +149,10 @@ struct engine_ops {
 	struct engine_task *(*create)(struct engine *e, const struct container_spec *spec, engine_created_fn done,
 				      void *ctx);
 	/* Removes by force; done is called when the container is really gone. A missing container is success. A
-	 * container with other labels is not touched, which is a failure. done may be NULL. */
+	 * container with other labels is not touched, and the removal fails. done may be NULL. */
 	struct engine_task *(*remove)(struct engine *e, const struct container_ref *container, engine_done_fn done,
 				      void *ctx);
-	/* Removes a container that does not run. A container that runs by now is not touched, which is a failure. */
+	/* Removes a container that is not running. A running container is not touched, and the removal fails. */
 	struct engine_task *(*remove_ended)(struct engine *e, const char *container, engine_done_fn done, void *ctx);
 	/* Removes Husk's networks that are older than min_age seconds and have no container. */
 	struct engine_task *(*prune)(struct engine *e, uint64_t min_age, engine_done_fn done, void *ctx);
@@ -160,7 +161,7 @@ struct engine_ops {
 	void (*remove_and_forget)(struct engine *e, char *const *containers, size_t n);
 	/* On failure no container and no image is left behind. */
 	struct engine_bake *(*bake)(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx);
-	/* Likewise; removes its remains in the background. done is not called any more. */
+	/* Also leaves nothing behind: the remains are removed in the background. done is not called any more. */
 	void (*bake_cancel)(struct engine_bake *bake);
 	/* Fails if a container uses the image. A missing image is success. Also removes images that bakes of the
 	 * same name have replaced. done may be NULL. */
@@ -173,6 +174,9 @@ struct engine_ops {
 	/* NULL with f if the query cannot be sent. The caller frees it, before or after the answer. */
 	struct engine_query *(*query)(struct engine *e, const struct query_spec *spec, struct fail *f);
 	struct engine_query *(*query_free)(struct engine_query *q);
+	/* Looks up what the next create with a network needs, to save it time. Changes nothing and reports nothing.
+	 * May be NULL. */
+	void (*foresee)(struct engine *e);
 	/* URLs of the proxies that the client gives to containers. May be NULL. */
 	void (*proxies)(struct engine *e, struct strv *ret);
 	/* An engine may report a failed attach on the stream itself. Fills f from data that came instead of PID
@@ -191,15 +195,14 @@ struct engine_ops {
 
 struct engine {
 	const struct engine_ops *ops;
-	enum support
-		dials; /* its containers can dial a socket of this server; known only after a try (line/transport-socket.c) */
+	enum support dials; /* its containers can connect to a socket of this server; unknown until tried */
+	bool our_kernel;    /* a container of its default runtime has shown that it shares this machine's kernel */
 };
 
 struct engine_options {
 	struct loop *loop;
 	const char *program; /* the engine's client, looked up in PATH; copied */
-	const char *
-		helper; /* program with the verb `reap`, which outlives this process; looked up in PATH; NULL = this one; copied */
+	const char *helper;  /* program that has the command `reap`; looked up in PATH; NULL = this program; copied */
 };
 
 /* A kind of engine. */

@@ -4,10 +4,10 @@
 
 #include "manager/engine/engine.h"
 
-/* "docker" or NULL: runs the docker client, which handles DOCKER_HOST and contexts itself. NULL with f for an
- * unknown name. Does not contact the engine. */
+/* The name "docker" or NULL runs the docker client, which handles DOCKER_HOST and contexts itself. Returns NULL with
+ * f if the name is unknown. Does not contact the engine. */
 struct engine *engine_open(const char *name, const struct engine_options *options, struct fail *f);
-/* Adds a kind of engine, for tests; NULL removes it. It must outlive its engines. */
+/* Adds a kind of engine, for tests; NULL removes it. The driver must outlive its engines. */
 void engine_register(const struct engine_driver *driver);
 
 /* Removes these containers, including those whose create is still under way. Runs in a separate process that an

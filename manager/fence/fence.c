@@ -4,25 +4,25 @@
 #include "base/log.h"
 #include "base/work.h"
 #include "manager/model/cause.h"
-#include "manager/model/image.h"
+#include "manager/model/config.h"
 #include "manager/model/networks.h"
 #include "manager/model/runtime.h"
 
-/* After this time the resolver's last results are used instead. */
+/* If resolving takes longer, the results of the last time are used. */
 #define RESOLVE_MS 5000
 #define PLACES_MAX 64
-/* Openings last for this number of gc rounds. They are renewed by each round while there are sessions, and by
- * installs while they run. */
+/* Openings (exceptions to the rules) last for this number of gc rounds. Each round renews them while there are
+ * sessions, and an install renews them while it runs. */
 #define ROUNDS 4
 
 #define OLD_NETWORK                                                                                                    \
 	"sessions of an older Husk still use its network, which has no firewall rules: private addresses and "         \
 	"services of the host can be reached"
 
-/* Renewals by an install are some seconds apart. */
+/* Openings last as if rounds took at least this time, since an install renews them only every few seconds. */
 #define INTERVAL_MIN_SECONDS 30
 
-enum fence_state { NEVER_LOOKED, STANDS, CANNOT_STAND, FELL };
+enum fence_state { UNCHECKED, IS_SET, UNAVAILABLE, LOST };
 
 /* A worker job that resolves names to addresses. */
 struct resolving {
@@ -36,30 +36,31 @@ struct fence {
 	struct fence_options options;
 	struct strv urls;
 	enum fence_state state;
-	uint64_t looked_ms;
+	uint64_t checked_ms;
 	bool needed;
-	struct strv images; /* images that may have the program; at: the one being tried */
+	struct strv images; /* images that may contain the program for the rules; images.v[at] is tried now */
 	size_t at;
 	struct work *work;
 	struct timer *patience, *tell;
-	struct strv openings; /* as resolved last */
+	struct strv openings; /* results of the last resolving */
 	struct engine_query *query;
-	struct fail failure; /* of the last check; reported to the waits */
+	struct fail failure; /* why the last check failed; reported to the waits */
 	char *note;
 	struct list waits;
 };
 
 /* --- waits ------------------------------------------------------------------------------------------------------- */
 
-/* Rules that were set once must be set again. If they could never be set, CONTAINER_NETWORK_FENCE decides. */
+/* True if code must not use the network. This is always so if the rules were set before and are gone. If they could
+ * never be set, CONTAINER_NETWORK_FENCE decides. */
 static bool refuses(const struct fence *f)
 {
-	return f->state == FELL || (f->state == CANNOT_STAND && f->options.config->network_fence == FENCE_REQUIRE);
+	return f->state == LOST || (f->state == UNAVAILABLE && f->options.config->network_fence == FENCE_REQUIRE);
 }
 
 static void describe(struct fence *f, struct fail *ret)
 {
-	if (f->state == FELL) {
+	if (f->state == LOST) {
 		cause_set(ret, FAIL_ENGINE, CAUSE_NO_FENCE,
 			  "the firewall rules around sessions are gone and could not be set again (%s)",
 			  f->failure.message);
@@ -81,7 +82,7 @@ static void on_tell(void *ctx)
 	bool refused = refuses(f);
 	if (refused)
 		describe(f, &why);
-	/* One at a time: callbacks may add waits. */
+	/* The list is read again after each callback, since callbacks may add waits. */
 	while (!list_empty(&f->waits)) {
 		struct fence_wait *w = list_first(&f->waits, struct fence_wait, node);
 		list_remove(&w->node);
@@ -91,26 +92,26 @@ static void on_tell(void *ctx)
 
 /* --- checks ------------------------------------------------------------------------------------------------------ */
 
-static void look(struct fence *f);
+static void check(struct fence *f);
 
 static void set_note(struct fence *f)
 {
 	free(f->note);
 	f->note = NULL;
-	if (f->state == CANNOT_STAND)
+	if (f->state == UNAVAILABLE)
 		f->note = xasprintf(
 			"this session has no firewall rules: private addresses and services of the host can be reached (%s)",
 			f->failure.message);
 }
 
-static void on_looked(void *ctx, const struct engine_answer *answer, const struct fail *failure)
+static void on_checked(void *ctx, const struct engine_answer *answer, const struct fail *failure)
 {
 	struct fence *f = ctx;
 	if (f->query)
 		f->query = f->options.engine->ops->query_free(f->query);
 	if (failure && failure->kind == FAIL_IMAGE && f->at + 1 < f->images.n) {
 		f->at++;
-		look(f);
+		check(f);
 		return;
 	}
 	if (failure && !f->needed) {
@@ -120,18 +121,19 @@ static void on_looked(void *ctx, const struct engine_answer *answer, const struc
 	fail_release(&f->failure);
 	if (failure)
 		fail_copy(&f->failure, failure);
-	bool stood = f->state == STANDS || f->state == FELL;
-	f->state = answer ? STANDS : stood ? FELL : CANNOT_STAND;
-	if (f->state == FELL)
+	f->options.engine->our_kernel |= answer && answer->our_kernel;
+	bool stood = f->state == IS_SET || f->state == LOST;
+	f->state = answer ? IS_SET : stood ? LOST : UNAVAILABLE;
+	if (f->state == LOST)
 		log_warning("the firewall rules around sessions are gone: %s", failure->message);
 	else if (failure)
 		log_debug("fence: %s", failure->message);
-	f->looked_ms = loop_now_ms();
+	f->checked_ms = loop_now_ms();
 	set_note(f);
 	timer_start(f->tell, 0, 0);
 }
 
-static void look(struct fence *f)
+static void check(struct fence *f)
 {
 	const struct config *c = f->options.config;
 	AUTO(strv_release) struct strv openings = { 0 };
@@ -146,10 +148,10 @@ static void look(struct fence *f)
 		.openings = &openings,
 		.seconds = ROUNDS * MAX(c->gc_interval, (uint64_t)INTERVAL_MIN_SECONDS),
 	};
-	struct query_spec query = { .question = ENGINE_QUERY_FENCE, .fence = &spec, .done = on_looked, .ctx = f };
+	struct query_spec query = { .kind = ENGINE_QUERY_FENCE, .fence = &spec, .done = on_checked, .ctx = f };
 	f->query = f->options.engine->ops->query(f->options.engine, &query, &failure);
 	if (!f->query)
-		on_looked(f, NULL, &failure);
+		on_checked(f, NULL, &failure);
 }
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
@@ -190,7 +192,7 @@ static void on_resolved(void *ctx, bool forgotten)
 		strv_release(&f->openings);
 		f->openings = r->found;
 		r->found = (struct strv){ 0 };
-		look(f);
+		check(f);
 	}
 	resolving_free(r);
 }
@@ -199,10 +201,10 @@ static void on_patience(void *ctx)
 {
 	struct fence *f = ctx;
 	work_forget(take_ptr(f->work));
-	look(f);
+	check(f);
 }
 
-/* Images of this build come first: an image that replaces one may lack the program. */
+/* The images of this build come first, since an image that a setting chooses may lack the program. */
 static void list_images(struct fence *f)
 {
 	size_t n;
@@ -228,7 +230,7 @@ static void start(struct fence *f)
 	add_places(r, &proxies);
 	if (!r->n) {
 		resolving_free(r);
-		look(f);
+		check(f);
 		return;
 	}
 	timer_start(f->patience, RESOLVE_MS, 0);
@@ -238,16 +240,16 @@ static void start(struct fence *f)
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
-/* Valid for two rounds of gc. While there are sessions, each round checks again. */
+/* A check is valid for two rounds of gc. While there are sessions, each round checks again. */
 static bool is_recent(const struct fence *f)
 {
-	uint64_t age = loop_now_ms() - f->looked_ms;
-	return (f->state == STANDS || f->state == CANNOT_STAND) && age <= 2 * f->options.config->gc_interval * 1000;
+	uint64_t age = loop_now_ms() - f->checked_ms;
+	return (f->state == IS_SET || f->state == UNAVAILABLE) && age <= 2 * f->options.config->gc_interval * 1000;
 }
 
 void fence_foresee(struct fence *f)
 {
-	if (f->state == NEVER_LOOKED)
+	if (f->state == UNCHECKED)
 		start(f);
 }
 

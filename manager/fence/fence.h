@@ -1,5 +1,6 @@
-/* Keeps the firewall rules around sessions with the network in place. They are set on the engine's machine when
- * they are first needed, and checked with every round of gc. Code that uses the network waits here before it runs. */
+/* Maintains the firewall rules around sessions that have the network. The rules are set on the engine's machine when
+ * they are first needed, and checked in every round of gc. Code that may use the network does not run until they are
+ * set. */
 #ifndef HUSK_MANAGER_FENCE_FENCE_H
 #define HUSK_MANAGER_FENCE_FENCE_H
 
@@ -14,18 +15,18 @@ struct fence_options {
 	struct engine *engine;
 	const struct config *config;
 	const char *owner;	 /* the id of this server */
-	const struct strv *urls; /* of package indexes: lists separated by blanks; copied */
+	const struct strv *urls; /* URLs of package indexes: lists separated by blanks; copied */
 };
 
-/* All options but urls must outlive it. Does not contact the engine. */
+/* All options except urls must outlive the fence. Does not contact the engine. */
 struct fence *fence_new(const struct fence_options *options);
 /* There must be no waits left. Accepts NULL, returns NULL. */
 struct fence *fence_free(struct fence *f);
 
-/* Sets the rules in advance for a session that may be created soon. A failure is forgotten, so that the session
- * tries again. */
+/* Sets the rules in advance for a session that may be created soon. If that fails, nothing is recorded, and the
+ * session tries again. */
 void fence_foresee(struct fence *f);
-/* Starts a check for a wait that will follow, unless there was one recently. */
+/* Starts a check of the rules before fence_pass() is called, unless they were checked recently. */
 void fence_prepare(struct fence *f);
 
 struct fence_wait {
@@ -34,13 +35,13 @@ struct fence_wait {
 	void (*fn)(void *ctx, const struct fail *f);
 	void *ctx;
 };
-/* True if code may use the network now. Otherwise fn is called when it may, or with the reason why not. To give
- * up: list_remove(&w->node). */
+/* True if code may use the network now. Otherwise fn is called once code may use it, or with the reason why not. To
+ * cancel the wait: list_remove(&w->node). */
 bool fence_pass(struct fence *f, struct fence_wait *w);
 
-/* A round of gc: checks again, if the rules were ever needed or `needed` is set. */
+/* Call it in each round of gc. Checks the rules if they were ever needed or `needed` is set. */
 void fence_tick(struct fence *f, bool needed);
-/* The note for a session with the network that has no rules around it. NULL if the rules are set. */
+/* The note for a session that has the network but no firewall rules. NULL if the rules are set. */
 const char *fence_note(const struct fence *f);
 
 #endif

@@ -13,14 +13,13 @@ _Static_assert(DIGEST_SIZE == 2 * DIGEST_BYTES + 1, "hex and its NUL");
 struct digest {
 	crypto_generichash_state whole; /* for content of one piece */
 	EVP_MD_CTX *piece;		/* the current piece of longer content; created when first needed */
-	crypto_hash_sha256_state
-		plain;		/* the same without libcrypto: libsodium does not use the CPU's SHA instructions */
-	bool is_short, is_long; /* methods that still apply; both until the second piece begins */
-	size_t added;		/* bytes of the current piece */
-	struct buf pieces;	/* the hashes of earlier pieces */
+	crypto_hash_sha256_state plain; /* the same if libcrypto is missing; slower */
+	bool is_short, is_long;		/* methods that still apply; both until the second piece begins */
+	size_t added;			/* bytes of the current piece */
+	struct buf pieces;		/* the hashes of earlier pieces */
 };
 
-/* Loaded with the first content of several pieces, which few servers handle. */
+/* Functions of libcrypto, which is loaded for the first content of several pieces. Few servers handle such content. */
 #define FUNCTIONS(X)                                                                                                   \
 	X(EVP_DigestFinal_ex)                                                                                          \
 	X(EVP_DigestInit_ex)                                                                                           \
@@ -36,7 +35,7 @@ static struct {
 
 static struct library libcrypto = LIBRARY(FUNCTIONS, "libhusk-crypto.so.3", "libcrypto.so.3", "libcrypto.3.dylib");
 
-/* For libcrypto, which reports even a lack of memory. */
+/* Aborts if a call of libcrypto fails, for example for lack of memory. */
 static void must(int ok)
 {
 	if (ok != 1)
@@ -136,7 +135,7 @@ static void add_to_piece(struct digest *d, const void *data, size_t n)
 void digest_add(struct digest *d, const void *data, size_t n)
 {
 	for (const unsigned char *at = data; n;) {
-		/* Only now: content that ends with a full piece has no empty piece after it. */
+		/* A full piece ends only when more data arrives, so that no empty piece follows the last one. */
 		if (d->is_long && d->added == DIGEST_PIECE) {
 			end_piece(d, d, d->pieces.len / DIGEST_BYTES);
 			begin_piece(d);

@@ -16,10 +16,10 @@
 struct download {
 	struct download_spec spec;
 	struct work *work, *hash;
-	int file; /* descriptor that came instead of data; -1 = none. A worker job closes it: it may be the last one of a large file */
+	int file; /* descriptor received instead of data; -1 = none. A worker job closes it, since that may take long */
 	bool fd_copied;
 	struct fd_copy *fd_copy;
-	bool left; /* cancelled while a copy is still ending */
+	bool left; /* cancelled, but a copy has not ended yet */
 	struct timer *stall;
 	uint32_t call;
 	uint64_t bytes;
@@ -63,7 +63,7 @@ static void on_dropped(void *ctx, bool forgotten UNUSED)
 	download_free(ctx);
 }
 
-/* Removing a large, partly written file takes time. */
+/* A worker job removes the file, because removing a large one takes time. */
 static void drop(struct download *g)
 {
 	(void)work_start(g->spec.loop,
@@ -120,7 +120,7 @@ static void hash_job(void *ctx)
 	(void)sink_hash(g->spec.sink, g->hashing.data, g->hashing.len, &g->hash_fail);
 }
 
-/* Gives PID 1 credit for frames that are done. */
+/* Gives PID 1 credit for frames that were handled. */
 static void give_credit(struct download *g, struct buf *done)
 {
 	AUTO(buf_release) struct buf frame = { 0 };
@@ -220,7 +220,7 @@ static void on_copied(void *ctx, const struct fail *f)
 		return;
 	}
 	if (sink_fell_short(g->spec.sink))
-		strv_add(&g->notices, "it became shorter while it was read: the rest of it is zeros");
+		strv_add(&g->notices, "the file shrank while it was read: the rest was filled with zeros");
 	next(g);
 }
 
@@ -239,8 +239,8 @@ static void fd_copy(struct download *g)
 		fail_now(g, &g->fail);
 }
 
-/* A piece is written, then hashed, in two worker jobs that work on neighbouring pieces at the same time. Each side
- * of the copy has its own time limit, which counts while the other side waits for it. */
+/* Each piece is written by one worker job and then hashed by another, while the first writes the next piece. The
+ * container and this server have separate time limits, each of which runs while the other side waits. */
 static void next(struct download *g)
 {
 	if (g->fd_copy)
@@ -262,8 +262,8 @@ static void next(struct download *g)
 	timer_start(g->stall, g->work || g->hash ? JOB_MS : STALL_MS, 0);
 }
 
-/* The system drops a passed descriptor if this process has no free number for it. A worker job may still run, with
- * its own failure. */
+/* The system drops a passed descriptor if this process has no free number for it. The failure is not stored in
+ * g->fail, since a worker job may still be using that. */
 static void lose_file(struct download *g)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -278,7 +278,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 	switch (frame->type) {
 	case FRAME_END: {
 		AUTO(fail_release) struct fail f = { 0 };
-		if (wire_read_files_end(frame, &g->notices, &f) < 0) {
+		if (wire_read_files_end(frame, &g->notices, /* ret_below= */ NULL, &f) < 0) {
 			finish(g, NULL, &f);
 			return 0;
 		}
@@ -312,7 +312,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 static void on_lost(void *ctx, const struct fail *f)
 {
 	struct download *g = ctx;
-	/* Everything had arrived, so the export is kept even if the session ends. */
+	/* After END everything has arrived, so the export is kept even if the session ends. */
 	if (!g->ended)
 		finish(g, NULL, f);
 }

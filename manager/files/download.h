@@ -12,9 +12,9 @@ struct download;
 
 struct download_spec {
 	struct loop *loop;
-	struct transfer *transfer; /* joined; the download uses its callbacks until on_done */
+	struct transfer *transfer; /* already joined; the download uses its callbacks until on_done */
 	struct sink *sink;	   /* owned by the download */
-	const char *path;	   /* absolute and normal */
+	const char *path;	   /* absolute and normalized */
 	void (*on_progress)(void *ctx, uint64_t bytes);
 	/* Called exactly once unless cancelled, never from inside download_start(). The download is gone
 	 * afterwards. result NULL = it failed. A kept file is synced. */
@@ -22,7 +22,7 @@ struct download_spec {
 	void *ctx;
 };
 
-/* NULL with f, and the sink freed, if it cannot start. */
+/* Returns NULL with f if it cannot start; the sink is freed then too. */
 struct download *download_start(const struct download_spec *spec, struct fail *f);
 /* Nothing is called back, and nothing is kept. */
 void download_cancel(struct download *g);

@@ -12,8 +12,8 @@
 #include "manager/model/handle.h"
 #include "manager/model/token.h"
 
-/* The most that a session could hold, with room for holes, and for hard links if PID 1 is from an older Husk,
- * which sends them as files. */
+/* An export may have this many times the bytes that a session can hold. This leaves room for holes, and for hard
+ * links, which the PID 1 of an older Husk sends as files. */
 #define SINK_BYTES_FACTOR 6
 #define SINK_APPARENT_FACTOR 8
 #define PROGRESS_MS 500
@@ -22,7 +22,7 @@ struct item {
 	struct buf content;
 	bool is_inline, base64, own, project;
 	int fd; /* for `own`; 0 = not open, negative = it could not be duplicated */
-	char *source, *session_id, *path, *destination;
+	char *source, *session_id, *path, *destination, *into;
 };
 
 struct entries {
@@ -33,11 +33,11 @@ struct entries {
 	size_t n, at;
 	struct strv allowed; /* folders of the host, in addition to those of the settings */
 	struct transfer transfer;
-	struct timer *turn; /* starts the next entry from the loop, never from inside a callback of the last */
+	struct timer *turn; /* starts the next entry from the loop, never from inside a callback of the previous one */
 	struct fail gone;   /* why the session is gone */
 	uint64_t shown_ms;
 	char session_id[TOKEN_SIZE];
-	char *thread;
+	char *conversation;
 	struct limits limits;
 
 	/* State of the current entry. */
@@ -49,7 +49,7 @@ struct entries {
 	struct sink_result kept;
 	char id[TOKEN_SIZE];
 	char *name;
-	char *file; /* in the vault */
+	char *file; /* its file name in the vault */
 };
 
 static char *copied(const char *s)
@@ -152,7 +152,7 @@ static void on_uploaded(void *ctx, const struct upload_result *result, const str
 	item_end(b, f);
 }
 
-/* As the caller wrote it. */
+/* True if the caller wrote it as a directory. */
 static bool is_directory_name(const char *s)
 {
 	return s && *s && (s[strlen(s) - 1] == '/' || streq(s, "~"));
@@ -162,7 +162,7 @@ static void put(struct entries *b, struct source *source)
 {
 	const struct item *i = &b->items[b->at];
 	const char *from = i->source ? i->source : i->path;
-	/* As with cp, a destination that is written as a directory gets the file inside. */
+	/* As with cp, the file goes into a destination that is written as a directory. */
 	AUTO(freep) char *base = from && is_directory_name(i->destination) ? names_base(from) : NULL;
 	b->upload = upload_start(&(struct upload_spec){
 		.loop = b->spec.loop,
@@ -170,6 +170,7 @@ static void put(struct entries *b, struct source *source)
 		.source = source,
 		.destination = b->results[b->at].path,
 		.base = base,
+		.into = i->into,
 		.on_progress = on_uploading,
 		.on_done = on_uploaded,
 		.ctx = b,
@@ -186,7 +187,7 @@ static void on_source_session(void *ctx, const struct session_record *found, con
 		fail_copy(&why, f);
 	else if (!found && !streq(id, b->session_id))
 		fail_set(&why, FAIL_NOT_FOUND, "Source session '%.64s' not found", id);
-	else if (found && !streq(found->thread, b->thread))
+	else if (found && !streq(found->thread, b->conversation))
 		cause_set(&why, FAIL_FOREIGN, CAUSE_OTHER_CONVERSATION,
 			  "Source session belongs to another conversation");
 	else
@@ -220,7 +221,7 @@ static void on_found(void *ctx, const struct export_record *found, const struct 
 static void find_export(struct entries *b)
 {
 	const struct item *i = &b->items[b->at];
-	b->job = store_export_find(b->spec.store, b->thread, i->session_id, i->path, on_found, b);
+	b->job = store_export_find(b->spec.store, b->conversation, i->session_id, i->path, on_found, b);
 }
 
 /* Resolves a name or the beginning of an id, also of a session that has ended. */
@@ -247,7 +248,7 @@ static void import_export(struct entries *b)
 {
 	struct item *i = &b->items[b->at];
 	AUTO(fail_release) struct fail f = { 0 };
-	char *path = names_sandbox_path(i->path, &f);
+	char *path = names_session_path(i->path, &f);
 	if (!path) {
 		item_end(b, &f);
 		return;
@@ -257,7 +258,7 @@ static void import_export(struct entries *b)
 	if (token_is_valid(i->session_id) || !handle_is_word(i->session_id))
 		find_export(b);
 	else
-		b->job = store_sessions(b->spec.store, b->thread, /* all= */ true, on_sessions, b);
+		b->job = store_sessions(b->spec.store, b->conversation, /* all= */ true, on_sessions, b);
 }
 
 static void import_host(struct entries *b)
@@ -311,7 +312,7 @@ static char *destination_of(const struct item *i, struct fail *f)
 		return NULL;
 	}
 	AUTO(freep) char *below = xasprintf("./%s", base); /* a file may be called "~" */
-	return names_sandbox_path(wanted && *wanted ? wanted : below, f);
+	return names_session_path(wanted && *wanted ? wanted : below, f);
 }
 
 static void start_import(struct entries *b)
@@ -371,7 +372,7 @@ static void on_downloaded(void *ctx, const struct sink_result *kept, const struc
 	b->file = names_host_file(b->name, kept->directory);
 	b->record = (struct export_record){
 		.id = b->id,
-		.thread = b->thread,
+		.thread = b->conversation,
 		.session = b->session_id,
 		.path = b->results[b->at].path,
 		.name = b->name,
@@ -407,7 +408,7 @@ static void start_export(struct entries *b)
 		.most = MIN(c->exports_max_size, c->exports_max_size_per_conversation),
 		.floor = c->disk_floor,
 	};
-	r->path = names_sandbox_path(r->source, &f);
+	r->path = names_session_path(r->source, &f);
 	if (!r->path) {
 		item_end(b, &f);
 		return;
@@ -501,6 +502,7 @@ static void take_items(struct entries *b, const struct entries_spec *req)
 		to->session_id = copied(from->session_id);
 		to->path = copied(from->path);
 		to->destination = copied(from->destination);
+		to->into = copied(from->into);
 	}
 }
 
@@ -523,7 +525,7 @@ struct entries *entries_new(const struct entries_spec *spec)
 void entries_start(struct entries *b, const struct entries_place *place)
 {
 	snprintf(b->session_id, sizeof(b->session_id), "%s", place->session_id);
-	b->thread = xstrdup(place->thread);
+	b->conversation = xstrdup(place->conversation);
 	b->limits = *place->limits;
 	b->transfer.on_begun = on_begun;
 	transfer_join(&b->transfer, place->dispatch);
@@ -550,12 +552,13 @@ struct entries *entries_free(struct entries *b)
 		free(b->items[k].session_id);
 		free(b->items[k].path);
 		free(b->items[k].destination);
+		free(b->items[k].into);
 		copy_result_release(&b->results[k]);
 	}
 	strv_release(&b->allowed);
 	free(b->items);
 	free(b->results);
-	free(b->thread);
+	free(b->conversation);
 	free(b->name);
 	free(b->file);
 	fail_release(&b->gone);

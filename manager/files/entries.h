@@ -18,7 +18,7 @@ struct entries_spec {
 	const char *const *exports;
 	size_t n;
 	const struct strv
-		*allowed; /* folders of the host in addition to those of the settings; NULL = none. Borrowed likewise */
+		*allowed; /* folders of the host in addition to those in the settings; NULL = none; also borrowed */
 	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);
 	void *progress_ctx;
@@ -27,17 +27,17 @@ struct entries_spec {
 	void *ctx;
 };
 
-/* Copies what it needs. Does nothing before it is started. */
+/* Copies what it needs. Nothing happens before entries_start(). */
 struct entries *entries_new(const struct entries_spec *spec);
 /* The session to copy to or from. Everything but the dispatch is copied. */
 struct entries_place {
 	const char *session_id;
 	struct dispatch *dispatch;
-	const char *thread;
-	const struct limits *limits; /* of the session: no export can be larger than what it can hold */
+	const char *conversation;
+	const struct limits *limits; /* limits of the session: no export can be larger than what it can hold */
 };
 void entries_start(struct entries *e, const struct entries_place *place);
-/* Cancels what is under way and cleans up. Accepts NULL, returns NULL. */
+/* Cancels the current entry and cleans up. Accepts NULL, returns NULL. */
 struct entries *entries_free(struct entries *e);
 
 #endif

@@ -17,7 +17,7 @@ void export_info_fill(struct export_info *info, const struct config *config, con
 	AUTO(freep) char *segment = names_uri_segment(record->name);
 	*info = (struct export_info){
 		.id = xstrdup(record->id),
-		.thread = xstrdup(record->thread),
+		.conversation = xstrdup(record->thread),
 		.session_id = xstrdup(record->session),
 		.path = xstrdup(record->path),
 		.name = xstrdup(record->name),
@@ -29,5 +29,7 @@ void export_info_fill(struct export_info *info, const struct config *config, con
 		.size = record->size,
 		.stored = record->stored,
 		.created_ms = record->created,
+		.mode = record->mode & 07777,
+		.mtime_ms = record->mtime_ms,
 	};
 }

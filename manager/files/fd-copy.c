@@ -7,8 +7,8 @@
 
 /* The number of threads for bulk work. */
 #define JOBS 2
-/* Returning to the loop after each piece would leave the thread idle; copying all pieces at once would block the
- * files of others. */
+/* Returning to the loop after each piece would leave the thread idle; copying all pieces at once would block other
+ * transfers. */
 #define PIECES_AT_ONCE 4
 
 struct job {

@@ -13,8 +13,8 @@ struct fd_copy_spec {
 	struct sink *sink; /* borrowed, for exclusive use until on_done; sink_stop() ends the copy soon */
 	int file;	   /* likewise */
 	void (*on_progress)(void *ctx, uint64_t bytes);
-	/* Called exactly once, never from inside fd_copy_start(); the copy is gone then. All data is in the sink,
-	 * or f says why not. */
+	/* Called exactly once, never from inside fd_copy_start(); the copy is gone afterwards. All data is in the
+	 * sink, or f says why not. */
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;
 };

@@ -48,8 +48,8 @@ static void forbid_path(struct host_forbidden *set, const char *path)
 		forbid(set, &st);
 }
 
-/* The database and its companions, the key, the conversation's id: every file directly in the state folder,
- * compared by inode, since a hard link elsewhere is the same file. */
+/* Forbids every file directly in the state folder: the database and its companions, the key, the conversation's id.
+ * Files are compared by inode, since a hard link elsewhere is the same file. */
 static void forbid_files_of(struct host_forbidden *set, const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -76,7 +76,7 @@ static void forbid_all(const struct host_rules *rules, struct host_forbidden *se
 	set->n = 0;
 	forbid_path(set, vault);
 	forbid_path(set, rules->settings_file);
-	/* If both are the same folder, files that people put there may still be imported. */
+	/* If the state folder is also STORAGE_DIR, files that people put there may still be imported. */
 	bool apart = stat(rules->state_dir, &state) < 0 || stat(rules->storage_dir, &storage) < 0 ||
 		     state.st_ino != storage.st_ino || state.st_dev != storage.st_dev;
 	if (apart) {
@@ -92,8 +92,8 @@ static void forbid_all(const struct host_rules *rules, struct host_forbidden *se
 	}
 }
 
-/* False if neither the file nor any folder above it is Husk's own. STORAGE_DIR belongs to the user, even if its
- * parent folder is Husk's. */
+/* True if the file or a folder above it is Husk's own. STORAGE_DIR belongs to the user, even if its parent folder is
+ * Husk's. */
 static bool leads_through_ours(const struct host_rules *rules, const struct host_forbidden *set, const char *resolved)
 {
 	AUTO(freep) char *path = xstrdup(resolved);
@@ -189,7 +189,7 @@ static int open_allowed(const struct host_rules *rules, const char *source, cons
 	return fd;
 }
 
-/* Checked first, so that an error reveals nothing about a path that may not be read. */
+/* This is checked first, so that an error reveals nothing about a path that must not be read. */
 static bool is_allowed(const struct host_rules *rules, const char *resolved)
 {
 	char place[PATH_MAX];
@@ -201,7 +201,7 @@ static bool is_allowed(const struct host_rules *rules, const char *resolved)
 	return false;
 }
 
-/* The existing part of a missing file's path. */
+/* Checks the existing part of a missing file's path. */
 static bool missing_is_allowed(const struct host_rules *rules, const char *path)
 {
 	AUTO(freep) char *above = xstrdup(path);
@@ -219,7 +219,7 @@ static int is_ours(struct fail *f, const char *source)
 	return fail_set(f, FAIL_INVALID, "Import from '%s' denied — this is where Husk keeps its own files.", source);
 }
 
-/* Must be a file or a folder, and not Husk's own; anything else could block a reader. Takes fd. */
+/* Accepts only a file or a folder that is not Husk's own. Reading anything else could block. Takes ownership of fd. */
 static int check_opened(int fd, const char *source, const struct host_forbidden *forbidden, struct fail *f)
 {
 	AUTO(closep) int owned = fd;

@@ -28,7 +28,7 @@ static size_t count_double_stars(const char *pattern)
 	return n;
 }
 
-/* Trailing blanks are ignored unless they are quoted. */
+/* Trailing spaces are ignored unless they are escaped. */
 static size_t trimmed_length(const char *line, size_t n)
 {
 	while (n > 0 && (line[n - 1] == '\r' || (line[n - 1] == ' ' && (n < 2 || line[n - 2] != '\\'))))
@@ -110,8 +110,8 @@ static const char *match_one(const char *p, char c)
 	return *p == c ? p + 1 : NULL;
 }
 
-/* A star backtracks only to its last position: linear for most patterns, never worse than the product of both
- * lengths. */
+/* Only the last star backtracks, so the time is linear for most patterns. Without `**` it is at most proportional to
+ * the product of both lengths. */
 static bool match(const char *p, const char *text)
 {
 	const char *star = NULL, *back = NULL;

@@ -1,5 +1,6 @@
-/* Files named by .gitignore files, by git's rules: later patterns override earlier ones, and those of a folder
- * override those above it. Patterns with more than a few `**`, and lines beyond a limit, are ignored. */
+/* Finds the files that .gitignore files exclude, by git's rules: later patterns override earlier ones, and those of
+ * a folder override those of the folders above it. Patterns with more than a few `**`, and lines beyond a limit,
+ * have no effect. */
 #ifndef HUSK_MANAGER_FILES_IGNORE_H
 #define HUSK_MANAGER_FILES_IGNORE_H
 
@@ -13,7 +14,7 @@ struct ignore_rule {
 	char *pattern;
 	size_t base; /* length of the path of the rule's folder */
 	bool negated, folders_only;
-	bool anchored; /* to its folder; otherwise it matches a name anywhere below */
+	bool anchored; /* it matches paths relative to its folder; otherwise names anywhere below */
 };
 
 struct ignore {

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/library.h"
 
-/* libarchive, loaded with the first directory that is exported, or imported from an export. */
+/* libarchive, loaded when a directory is first exported, or imported from an export. */
 #define LIBARCHIVE_FUNCTIONS(X)                                                                                        \
 	X(archive_entry_copy_hardlink)                                                                                 \
 	X(archive_entry_copy_pathname)                                                                                 \

@@ -40,7 +40,7 @@ static char *normal(const char *path)
 	return out.len ? buf_steal_str(&out) : (buf_release(&out), xstrdup("/"));
 }
 
-char *names_sandbox_path(const char *path, struct fail *f)
+char *names_session_path(const char *path, struct fail *f)
 {
 	static const char *const roots[] = { "/workspace", "/tmp", "/home/sandbox" };
 	size_t home = entry_home(path);

@@ -26,7 +26,7 @@ struct sink {
 	struct tarball *tar; /* for a directory */
 	struct table linked; /* paths of its files that may have hard links */
 	uint64_t written;    /* bytes in the vault */
-	uint64_t on_its_way; /* of these, bytes whose write-back was started */
+	uint64_t on_its_way; /* end of the data whose write-back was started */
 	bool full;	     /* the archive would exceed its limit */
 	struct fail refused; /* why there is no room for the archive */
 
@@ -37,15 +37,14 @@ struct sink {
 	struct tarball_piece *pieces;
 	size_t n_pieces;
 	bool sparse;
-	uint64_t at; /* bytes of it that were written, including holes */
-	uint64_t
-		hashed; /* bytes of a file that were hashed, including holes; only sink_hash() uses it until all data is there */
+	uint64_t at;	 /* bytes of it that were written, including holes */
+	uint64_t hashed; /* bytes hashed, including holes; only sink_hash() uses it until all data has arrived */
 
 	uint64_t bytes, apparent;
-	uint64_t declared; /* size of the archive's members, as data or as zeros in its place */
+	uint64_t declared; /* size of the archive's members, including zeros in place of missing data */
 	struct sink_result result;
 	atomic_bool stop, fell_short;
-	uint64_t readable; /* of a passed file: its size when it arrived */
+	uint64_t readable; /* size of a passed file when its descriptor arrived */
 };
 
 struct sink *sink_new(const char *storage_dir, const char *name, const struct sink_limits *limits)
@@ -97,10 +96,10 @@ static int too_much(struct fail *f)
 	fail_set(f, FAIL_LIMIT, "it is larger than the session's file systems can hold");
 	return fail_hint(
 		f,
-		"Large holes count, and so does the header of each file: export less of it, or an archive made in the session.");
+		"Holes in files count, and so does a header per file: export less of it, or an archive made in the session.");
 }
 
-/* libarchive's own failure would only say that the file is too large. */
+/* Replaces libarchive's own failure, which would only say that the file is too large. */
 static int archived(struct sink *s, int r, struct fail *f)
 {
 	if (r < 0 && s->refused.kind) {
@@ -136,7 +135,7 @@ static int check_most(const struct sink *s, uint64_t size, struct fail *f)
 	if (!s->limits.most || size <= s->limits.most)
 		return 0;
 	char most[SIZES_TEXT];
-	fail_set(f, FAIL_LIMIT, "it is larger than all exports of a conversation may be together, %s",
+	fail_set(f, FAIL_LIMIT, "it is larger than the limit for all exports of a conversation, %s",
 		 sizes_text(s->limits.most, most));
 	return fail_hint(
 		f,
@@ -390,14 +389,14 @@ int sink_hash(struct sink *s, const uint8_t *frames, size_t n, struct fail *f)
 	return 0;
 }
 
-/* ---- the file itself */
+/* ---- copying a passed file */
 
 int64_t sink_open(struct sink *s, int file, struct fail *f)
 {
 	struct stat st;
 	if (!s->is_open || s->entry.type != ENTRY_FILE || s->tar || s->sparse || s->at || !s->entry.size)
 		return broken(f);
-	/* A read of anything else may block for ever. Files that /proc generates have no size. */
+	/* A read of anything else may block forever. Files that /proc generates have no size. */
 	if (fstat(file, &st) < 0 || !S_ISREG(st.st_mode))
 		return fail_set(f, FAIL_INTERNAL, "the container sent '%s', which is not a file", s->name);
 	s->readable = (uint64_t)st.st_size;
@@ -410,7 +409,7 @@ int64_t sink_open(struct sink *s, int file, struct fail *f)
 	return (int64_t)((s->entry.size + DIGEST_PIECE - 1) / DIGEST_PIECE);
 }
 
-/* Returns how many of n bytes exist, or -1; the others are zeros. */
+/* Returns how many of the n bytes exist, or -1. The others are set to zero. */
 static ssize_t read_at(struct sink *s, int file, uint8_t *data, size_t n, uint64_t at, struct fail *f)
 {
 	size_t done = 0, there = (size_t)MIN(n, s->readable - MIN(at, s->readable));
@@ -434,11 +433,11 @@ int sink_copy(struct sink *s, int file, uint64_t piece, uint8_t *buffer, struct 
 {
 	uint64_t start = piece * DIGEST_PIECE, end = MIN(start + DIGEST_PIECE, s->entry.size);
 	struct digest *digest = digest_new(s->entry.size);
-	/* Small enough that a piece is written and hashed while it is in the CPU's cache. */
+	/* SINK_COPY_BYTES is small, so that data is still in the CPU's cache when it is written and hashed. */
 	for (uint64_t at = start; at < end; at += SINK_COPY_BYTES) {
 		size_t n = (size_t)MIN(end - at, SINK_COPY_BYTES);
 		ssize_t there = is_stopped(s, f) || check_floor(s, n, f) < 0 ? -1 : read_at(s, file, buffer, n, at, f);
-		/* Zeros in place of missing data stay a hole. */
+		/* The zeros for missing data are not written, so they stay a hole. */
 		int r = there < 0 ? -1 : write_at(vault_fd(s->file), buffer, (size_t)there, at);
 		if (r < 0) {
 			digest_free(digest);
@@ -482,7 +481,7 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 	s->result.stored = s->written;
 	digest_end(s->digest, s->result.hash);
 	*ret = s->result;
-	/* If the caller has left, the file would stay in the vault without a record. */
+	/* If the copy was cancelled, the file would stay in the vault without a record. */
 	if (is_stopped(s, f))
 		return -1;
 	AUTO(freep) char *file = names_host_file(s->name, ret->directory);

@@ -1,6 +1,6 @@
-/* Reads an export in the vault: a file, a tar of a directory, or a part of that. The vault is Husk's own, but the
- * disk is not trusted. Members that are not plain files, directories or links, or whose names lead elsewhere, are
- * rejected. A hard link is accepted if it names an earlier file of the same archive. */
+/* Reads an export in the vault: a file, a tar of a directory, or a part of such a tar. The vault is Husk's own, but
+ * the disk is not trusted. Members that are not plain files, directories or links, or whose names lead elsewhere,
+ * are rejected. A hard link is accepted if it names an earlier file of the same archive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ struct export_source {
 	struct source source;
 	char *file, *below;
 	bool directory, links;
-	struct table targets; /* of the archive's hard links: one byte each, not 0 once the file was seen */
+	struct table targets; /* targets of the archive's hard links: one byte each, not 0 once the file was seen */
 	uint32_t mode;
 	uint64_t mtime_ms;
 
@@ -111,7 +111,7 @@ static int bad_link(const char *name, const char *why, const char *hint, struct 
 	return fail_hint(f, "%s", hint);
 }
 
-/* The target of a hard link, below what is imported. */
+/* The target of a hard link, relative to what is imported. */
 static int read_link(struct export_source *x, struct archive_entry *member, const char *name, char **ret,
 		     struct fail *f)
 {
@@ -120,19 +120,18 @@ static int read_link(struct export_source *x, struct archive_entry *member, cons
 		return -1;
 	const char *seen = table_find(&x->targets, target, strlen(target));
 	if (!seen || !*seen)
-		return hostile(name, "is a hard link to nothing that comes before it", f);
+		return hostile(name, "is a hard link to a file that is not before it in the archive", f);
 	if (!x->links)
 		return bad_link(name, "which a session of an older Husk does not support",
 				"Import it into a new session.", f);
 	const char *below = *x->below ? names_below(target, x->below) : target;
 	if (!below || !*below)
-		return bad_link(name, "to a file outside of what is imported", "Import the exported directory itself.",
-				f);
+		return bad_link(name, "to a file outside the import", "Import the exported directory itself.", f);
 	*ret = xstrdup(below);
 	return 0;
 }
 
-/* A link may name a file that was seen before it. */
+/* Notes that the file was seen, so that later hard links may name it. */
 static void see_file(struct export_source *x, const char *name)
 {
 	char *seen = table_find(&x->targets, name, strlen(name));
@@ -140,8 +139,8 @@ static void see_file(struct export_source *x, const char *name)
 		*seen = 1;
 }
 
-/* 1 with *ret, which borrows its name and, for a hard link, the first name (the caller owns both); 0 if it is not
- * selected; -1. */
+/* Returns 1 with *ret, 0 if the member is not selected, or -1 with f. *ret borrows *ret_name and, for a hard link,
+ * *ret_first; the caller owns both. */
 static int read_member(struct export_source *x, struct archive_entry *member, struct entry *ret, char **ret_name,
 		       char **ret_first, struct fail *f)
 {
@@ -179,7 +178,7 @@ static int read_member(struct export_source *x, struct archive_entry *member, st
 	return 1;
 }
 
-/* 1 with a member, 0 at the end, -1. */
+/* Returns 1 with a member, 0 at the end, or -1 with f. */
 static int next_header(struct export_source *x, struct archive_entry **ret, struct fail *f)
 {
 	int r = libarchive.archive_read_next_header(x->tar, ret);
@@ -219,7 +218,7 @@ static int find_targets(struct export_source *x, struct fail *f)
 		if (read_name(libarchive.archive_entry_pathname(member), &name, f) < 0 ||
 		    read_name(link, &target, f) < 0)
 			return -1;
-		/* Only this name is also the first name of the file. */
+		/* The part to read is a hard link itself, so the file is read by its first name. */
 		if (streq(name, x->below)) {
 			free(x->below);
 			x->below = xstrdup(target);

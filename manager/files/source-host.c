@@ -1,5 +1,5 @@
 /* Reads a file or folder of the host. The folder is walked twice, to measure and to send. Links are sent as links,
- * never followed. For a program's folder, files named by .gitignore files are skipped. */
+ * never followed. For a program's folder, files that .gitignore files exclude are skipped. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +106,7 @@ static bool is_left_out(const struct host_source *h, const char *name, const str
 	       (streq(name, ".git") || ignore_matches(&h->walk.ignore, h->walk.path, S_ISDIR(st->st_mode)));
 }
 
-/* 1 with *ret; 0 if the entry is skipped; -errno. Takes fd. */
+/* Returns 1 with *ret, 0 if the entry is skipped, or -errno. Takes ownership of fd. */
 static int take_open(struct host_source *h, int fd, struct found *ret)
 {
 	struct walk *w = &h->walk;
@@ -171,7 +171,7 @@ static int take_name(struct host_source *h, const char *name, struct found *ret)
 	return fd < 0 ? -errno : take_open(h, fd, ret);
 }
 
-/* 1 with *ret, 0 if an entry was skipped, -ENODATA at the end, another -errno. */
+/* Returns 1 with *ret, 0 if an entry was skipped, -ENODATA at the end, or another -errno. */
 static int walk_next(struct host_source *h, struct found *ret)
 {
 	struct walk *w = &h->walk;
@@ -203,8 +203,8 @@ static int walk_failed(const struct host_source *h, int error, struct fail *f)
 {
 	const char *slash = *h->walk.path ? "/" : "";
 	if (error == -ENAMETOOLONG)
-		return fail_set(f, FAIL_INVALID, "'%s%s%s' is deeper than %d directories or its path too long", h->path,
-				slash, h->walk.path, ENTRY_DEPTH_MAX);
+		return fail_set(f, FAIL_INVALID, "'%s%s%s' is deeper than %d directories or its path is too long",
+				h->path, slash, h->walk.path, ENTRY_DEPTH_MAX);
 	return fail_set(f, FAIL_INVALID, "cannot read '%s%s%s': %s", h->path, slash, h->walk.path, strerror(-error));
 }
 
@@ -253,7 +253,7 @@ static int host_measure(struct source *s, struct measure *ret, struct fail *f)
 	return r == -ENODATA ? 0 : walk_failed(h, r, f);
 }
 
-/* 1 if there is more, 0 at the end, -errno. */
+/* Returns 1 if there is more, 0 at the end, or -errno. */
 static int step(struct host_source *h, uint32_t call, struct buf *out)
 {
 	struct found found;
@@ -261,7 +261,7 @@ static int step(struct host_source *h, uint32_t call, struct buf *out)
 		int r = source_read(&h->reader, call, out);
 		if (r == 0 && h->reader.at < h->reader.data_end)
 			source_notice(&h->source, h->walk.path,
-				      "became shorter while it was read: the rest of it is zeros");
+				      "shrank while it was read: the rest was filled with zeros");
 		if (r <= 0)
 			closep(&h->file);
 		return r < 0 ? r : 1;

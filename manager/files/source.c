@@ -44,7 +44,8 @@ void source_reader_start(struct source_reader *r, int fd, const struct stat *st)
 	r->data_end = r->sparse ? 0 : r->size;
 }
 
-/* Moves to the next piece of data; false if there is none. A file system without support for holes has one piece. */
+/* Moves to the next piece of data; false if there is none. Without support for holes in the file system, the file is
+ * one piece. */
 static bool next_piece(struct source_reader *r)
 {
 	off_t data = lseek(r->fd, (off_t)r->at, SEEK_DATA);
@@ -89,7 +90,7 @@ uint64_t source_data_bytes(int fd, const struct stat *st)
 	return sum;
 }
 
-/* ---- text of the request */
+/* ---- text in the request */
 
 struct inline_source {
 	struct source source;

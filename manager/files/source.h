@@ -1,7 +1,7 @@
-/* The data of an import, as frames for PID 1: text of the request, a file or folder of the host, or an export.
+/* The data of an import, as frames for PID 1: text in the request, a file or folder of the host, or an export.
  *
- * Call measure() once, then produce() until it reports the end. Both block: for base/work only. `stop` may be set
- * from the loop at any time and makes both end soon. */
+ * Call measure() once, then produce() until it reports the end. Both block: call them only in worker jobs. `stop`
+ * may be set from the loop at any time and makes both end soon. */
 #ifndef HUSK_MANAGER_FILES_SOURCE_H
 #define HUSK_MANAGER_FILES_SOURCE_H
 
@@ -14,7 +14,7 @@
 #include "kernels/protocol.h"
 #include "manager/files/host.h"
 
-/* A larger import is a mistake. */
+/* An import with more entries is probably a mistake. */
 #define SOURCE_ENTRIES_MAX 2000000u
 
 struct measure {
@@ -28,8 +28,8 @@ struct source;
 
 struct source_ops {
 	int (*measure)(struct source *s, struct measure *ret, struct fail *f);
-	/* Appends whole frames with this call number, about `max` bytes: 1 if there is more, 0 at the end, -1 with
-	 * f. */
+	/* Appends whole frames with this call number, about `max` bytes. Returns 1 if there is more, 0 at the end,
+	 * -1 with f. */
 	int (*produce)(struct source *s, uint32_t call, size_t max, struct buf *out, struct fail *f);
 	void (*release)(struct source *s);
 };
@@ -37,7 +37,7 @@ struct source_ops {
 struct source {
 	const struct source_ops *ops;
 	atomic_bool stop;
-	struct strv notices; /* what was skipped */
+	struct strv notices; /* sentences about what was skipped */
 };
 
 /* Takes ownership of the content. */
@@ -72,7 +72,7 @@ struct source_reader {
 	uint64_t size, at, data_end;
 	bool sparse;
 };
-/* 1 if there is more, 0 at the end, -errno. A file that became shorter ends early. */
+/* Returns 1 if there is more, 0 at the end, or -errno. A file that became shorter ends early. */
 int source_read(struct source_reader *r, uint32_t call, struct buf *out);
 struct stat;
 void source_reader_start(struct source_reader *r, int fd, const struct stat *st);

@@ -11,7 +11,7 @@ struct tarball {
 	int (*fn)(void *ctx, const void *data, size_t n);
 	void *ctx;
 	struct archive *archive;
-	int error; /* of fn; later data is dropped */
+	int error; /* error of fn; later data is dropped */
 };
 
 static la_ssize_t write_block(struct archive *a UNUSED, void *ctx, const void *data, size_t n)
@@ -33,7 +33,7 @@ struct tarball *tarball_new(const char *top, int (*fn)(void *ctx, const void *da
 	t->fn = fn;
 	t->ctx = ctx;
 	t->archive = libarchive.archive_write_new();
-	/* Names are bytes in every locale. */
+	/* Names are treated as bytes, whatever the locale. */
 	if (libarchive.archive_write_set_format_pax(t->archive) != ARCHIVE_OK ||
 	    libarchive.archive_write_set_options(t->archive, "hdrcharset=BINARY") != ARCHIVE_OK ||
 	    libarchive.archive_write_set_bytes_per_block(t->archive, 65536) != ARCHIVE_OK ||
@@ -94,7 +94,7 @@ int tarball_entry(struct tarball *t, const struct entry *e, const struct tarball
 	libarchive.archive_entry_set_size(member, (int64_t)e->size);
 	for (size_t i = 0; pieces && i < n; i++)
 		libarchive.archive_entry_sparse_add_entry(member, (int64_t)pieces[i].at, (int64_t)pieces[i].n);
-	/* An empty piece at its end marks a file that is one hole. */
+	/* An empty piece at the end of a file marks the whole file as one hole. */
 	if (pieces && !n)
 		libarchive.archive_entry_sparse_add_entry(member, (int64_t)e->size, 0);
 	int r = libarchive.archive_write_header(t->archive, member);

@@ -1,4 +1,4 @@
-/* Writes a tar archive as data arrives, by libarchive. The format is pax, so that any name, size and time fits,
+/* Writes a tar archive with libarchive, as data arrives. The format is pax, so that any name, size and time fits,
  * and holes stay holes. All functions block. They return 0, or -1 with f. */
 #ifndef HUSK_MANAGER_FILES_TARBALL_H
 #define HUSK_MANAGER_FILES_TARBALL_H

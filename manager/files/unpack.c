@@ -22,19 +22,25 @@ static int failed(struct fail *f, const char *what, const char *path)
 
 static int create_file(int folder, const char *name, mode_t mode)
 {
-	/* An existing file may be a link, or open in other programs. */
+	/* An existing file is replaced, because it may be a link, or open in other programs. */
 	if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
 		return -1;
 	return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
 }
 
-int unpack_file(const char *from, const char *to, struct fail *f)
+/* The umask decides who else may read or execute it. */
+static mode_t mode_of(uint64_t mode)
+{
+	return mode & 0100 ? 0777 : 0666;
+}
+
+int unpack_file(const char *from, const char *to, uint64_t mode, uint64_t mtime_ms, struct fail *f)
 {
 	struct stat st;
 	AUTO(closep) int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0 || fstat(in, &st) < 0)
 		return failed(f, "read", from);
-	AUTO(closep) int out = create_file(AT_FDCWD, to, 0644);
+	AUTO(closep) int out = create_file(AT_FDCWD, to, mode_of(mode));
 	if (out < 0)
 		return failed(f, "write", to);
 	for (off_t left = st.st_size; left > 0;) {
@@ -45,6 +51,11 @@ int unpack_file(const char *from, const char *to, struct fail *f)
 			return failed(f, "write", to);
 		left -= n;
 	}
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+				     { .tv_sec = (time_t)(mtime_ms / 1000),
+				       .tv_nsec = (long)(mtime_ms % 1000) * 1000000 } };
+	if (mtime_ms)
+		(void)futimens(out, times);
 	return 0;
 }
 
@@ -63,7 +74,8 @@ static void notice(struct unpacking *u, const char *name, const char *what)
 		strv_addf(u->notices, "'%.200s' %s", name, what);
 }
 
-/* Opens the folder of a name, creating it if needed; *ret_base is the last component. The caller closes it. */
+/* Opens the folder that holds a name, and creates it if needed. *ret_base is the last component. The caller closes
+ * the folder. */
 static int open_parent(const struct unpacking *u, const char *name, const char **ret_base)
 {
 	AUTO(closep) int at = fcntl(u->root, F_DUPFD_CLOEXEC, 0);
@@ -78,7 +90,7 @@ static int open_parent(const struct unpacking *u, const char *name, const char *
 	return take_fd(at);
 }
 
-/* True if a relative link stays below the unpacked folder. depth: of the link's own folder. */
+/* True if a relative link stays below the unpacked folder. depth starts as that of the link's own folder. */
 static bool stays_inside(const char *name, const char *target)
 {
 	int depth = 0;
@@ -115,7 +127,7 @@ static int write_data(struct unpacking *u, int fd, uint64_t size)
 	return ftruncate(fd, (off_t)size);
 }
 
-/* The name below the archived folder, which the caller owns; NULL if it leads out. */
+/* The name relative to the archived folder; NULL if it leads out. The caller owns it. */
 static char *name_inside(const char *name)
 {
 	const char *slash = name ? strchr(name, '/') : NULL;
@@ -126,7 +138,7 @@ static char *name_inside(const char *name)
 	return name && entry_path_valid(rest, n) ? take_ptr(rest) : NULL;
 }
 
-/* A hard link to a file that was unpacked before. */
+/* Creates a hard link to a file that was unpacked before. */
 static int unpack_link(struct unpacking *u, const char *first, int parent, const char *name, const char *base)
 {
 	AUTO(freep) char *target = name_inside(first);
@@ -173,7 +185,7 @@ static int unpack_member(struct unpacking *u, struct archive_entry *member, cons
 		notice(u, name, "is neither a file, a folder nor a link and was left out");
 		return 0;
 	}
-	AUTO(closep) int fd = create_file(parent, base, mode & 0100 ? 0777 : 0666);
+	AUTO(closep) int fd = create_file(parent, base, mode_of(mode));
 	if (fd < 0 || write_data(u, fd, (uint64_t)libarchive.archive_entry_size(member)) < 0)
 		return failed(f, "write", name);
 	(void)futimens(fd, times);

@@ -9,7 +9,7 @@
 #define PIECE_BYTES (512u << 10)
 _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 4096 < FILE_WINDOW * 3 / 4,
 	       "a piece always fits the credit that is left when PID 1 has given nothing back yet");
-/* PID 1 handles a piece in milliseconds. A move of many files takes longer, but only seconds. */
+/* PID 1 handles a piece in milliseconds. Moving many files into place takes longer, but only seconds. */
 #define STALL_MS 120000
 /* Time limit of one worker job on this machine's disk (such as measuring a folder), including its wait in the
  * queue. */
@@ -17,7 +17,7 @@ _Static_assert(PIECE_BYTES + ENTRY_FIXED + 2 * ENTRY_PATH_MAX + FILE_DATA_MAX + 
 
 struct upload {
 	struct upload_spec spec;
-	char *destination, *base;
+	char *destination, *base, *into;
 	struct work *work;
 	struct timer *stall;
 	uint32_t call;
@@ -40,10 +40,11 @@ static void upload_free(struct upload *p)
 	fail_release(&p->fail);
 	free(p->destination);
 	free(p->base);
+	free(p->into);
 	free(p);
 }
 
-/* A running worker job frees it, since its thread may be using it. */
+/* If a worker job is running, it frees the upload when it ends, since its thread may be using it. */
 static void let_go(struct upload *p)
 {
 	timer_stop(p->stall);
@@ -83,14 +84,20 @@ static void job(void *ctx)
 		p->more = s->ops->produce(s, p->call, PIECE_BYTES, &p->piece, &p->fail);
 }
 
+static void go_below(struct upload *p, const char *name)
+{
+	char *inside = xasprintf("%s/%s", p->destination, name);
+	free(p->destination);
+	p->destination = inside;
+}
+
 static int begin(struct upload *p, struct fail *f)
 {
-	if (p->base && !p->all.directory) {
-		char *inside = xasprintf("%s/%s", p->destination, p->base);
-		free(p->destination);
-		p->destination = inside;
-	}
-	struct wire_files call = { .path = p->destination, .bytes = p->all.room, .entries = p->all.entries };
+	if (p->base && !p->all.directory)
+		go_below(p, p->base);
+	struct wire_files call = {
+		.path = p->destination, .into = p->into, .bytes = p->all.room, .entries = p->all.entries
+	};
 	if (transfer_begin(p->spec.transfer, &call, f) < 0)
 		return -1;
 	p->call = p->spec.transfer->call;
@@ -126,12 +133,12 @@ static void work(struct upload *p)
 			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = p, .bulk = true });
 }
 
-/* Sends the piece that is ready as soon as there is credit, and starts the next one meanwhile. */
+/* Sends the piece that is ready as soon as there is credit, then starts to read the next one. */
 static void next(struct upload *p)
 {
 	if (p->work)
 		return;
-	/* The container must give credit or end the transfer. */
+	/* In this time the container must give credit or end the transfer. */
 	timer_start(p->stall, STALL_MS, 0);
 	if (!p->began || p->piece.len > p->credit)
 		return;
@@ -155,7 +162,9 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 	if (frame->type == FRAME_END) {
 		AUTO(fail_release) struct fail f = { 0 };
 		AUTO(strv_release) struct strv notices = { 0 };
-		bool fine = wire_read_files_end(frame, &notices, &f) == 0;
+		bool below = false, fine = wire_read_files_end(frame, &notices, &below, &f) == 0;
+		if (below && p->into)
+			go_below(p, p->into);
 		finish(p, fine ? NULL : &f);
 		return 0;
 	}
@@ -182,7 +191,8 @@ static void on_stall(void *ctx)
 		fail_hint(&f, "Check that the disk that holds them responds, and import less at once.");
 	} else {
 		cause_set(&f, FAIL_TIMEOUT, CAUSE_STALLED, "the container did not continue the copy for %d s%s",
-			  STALL_MS / 1000, p->all_sent ? "; all was sent, and may have been moved into place" : "");
+			  STALL_MS / 1000,
+			  p->all_sent ? "; everything was sent, and may have been moved into place" : "");
 		fail_hint(&f, "Check what has arrived and what is running in the session, and try again.");
 	}
 	transfer_cancel(p->spec.transfer);
@@ -195,7 +205,8 @@ struct upload *upload_start(const struct upload_spec *spec)
 	p->spec = *spec;
 	p->destination = xstrdup(spec->destination);
 	p->base = spec->base ? xstrdup(spec->base) : NULL;
-	p->spec.destination = p->spec.base = NULL;
+	p->into = spec->into ? xstrdup(spec->into) : NULL;
+	p->spec.destination = p->spec.base = p->spec.into = NULL;
 	p->stall = timer_new(spec->loop, on_stall, p);
 	p->measuring = true;
 	spec->transfer->on_frame = on_frame;

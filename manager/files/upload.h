@@ -17,10 +17,11 @@ struct upload_result {
 
 struct upload_spec {
 	struct loop *loop;
-	struct transfer *transfer; /* joined; the upload uses its callbacks until on_done */
+	struct transfer *transfer; /* already joined; the upload uses its callbacks until on_done */
 	struct source *source;	   /* owned by the upload */
-	const char *destination;   /* absolute and normal */
-	const char *base;	   /* name of a file in that directory; NULL = `destination` is its name */
+	const char *destination;   /* absolute and normalized */
+	const char *base;	   /* name to append to `destination` if the source is a file; NULL = none */
+	const char *into;	   /* the same, if `destination` is a directory in the session; NULL = none */
 	/* Progress, at most once for each piece. */
 	void (*on_progress)(void *ctx, uint64_t sent, const struct measure *all);
 	/* Called exactly once unless cancelled; the upload is gone afterwards. f NULL = everything is in place. */

@@ -16,7 +16,7 @@
 
 struct vault_file {
 	char *storage_dir;
-	char *path; /* while it is being written */
+	char *path; /* while it is being written; NULL once it is kept */
 	int fd;
 };
 
@@ -78,7 +78,7 @@ static void sweep(const char *folder)
 static int cannot(struct fail *f, const char *what, const char *path, int error)
 {
 	fail_set(f, FAIL_STORE, "cannot %s '%s': %s", what, path, strerror(error));
-	return fail_hint(f, "Check that STORAGE_DIR can be written and has free space (husk doctor looks at both).");
+	return fail_hint(f, "Check that STORAGE_DIR can be written and has free space (husk doctor checks both).");
 }
 
 struct vault_file *vault_new(const char *storage_dir, struct fail *f)
@@ -121,7 +121,7 @@ int vault_fd(const struct vault_file *v)
 	return v->fd;
 }
 
-/* Syncs the folder and all above it: another server may have created one just now without syncing it yet. */
+/* Syncs the folder and those above it, since another server may have just created one and not synced it yet. */
 static int sync_place(const struct vault_file *v, const char *folder, const char *group)
 {
 	AUTO(freep) char *vault = vault_folder(v->storage_dir);

@@ -8,13 +8,13 @@
 #include "manager/line/parsed.h"
 #include "manager/line/run-output.h"
 
-/* Displays of one run, including those that were dropped for later ones. */
+/* Limit for the displays of one run, including those that were dropped to make room for later ones. */
 #define PLACES_MAX (10 * CALL_DISPLAYS_MAX)
 #define DETAIL_CHARS 1000
 #define LOST_CHARS 100
 #define BYTES_PER_CHAR 4
-/* LOOP_STREAM_BYTES of output may be rendered on the loop. More is cut to CUT_STREAM_BYTES if no worker job can
- * render it. */
+/* Output of at most LOOP_STREAM_BYTES is rendered on the loop. Longer output is rendered by a worker job. If no
+ * worker job can do it, the output is first cut to CUT_STREAM_BYTES. */
 #define LOOP_STREAM_BYTES (64u << 10)
 #define CUT_STREAM_BYTES (256u << 10)
 /* CPU limit of a worker job for one frame. */
@@ -27,8 +27,8 @@ struct collect {
 	struct shown {		   /* parallel to partial.displays */
 		char *id;	   /* NULL = no id */
 		size_t bytes;
-		bool update; /* updates a display that is not here */
-		bool gone;   /* the first content was dropped */
+		bool update; /* updates a display that this run did not show */
+		bool gone;   /* its first content was dropped */
 	} * shown;
 	size_t display_bytes;
 	size_t emptied;		/* entries of partial.displays whose content was dropped */
@@ -83,8 +83,8 @@ struct collect *collect_new(const struct config *config)
 /* --- work off the loop ------------------------------------------------------------------------------------------- */
 
 struct prepared {
-	struct config limits; /* a copy: only numbers are read */
-	bool ends;	      /* false: use `parsed` */
+	struct config limits; /* a copy, of which only the numbers are read */
+	bool ends;	      /* true: `texts` is the result; false: `parsed` */
 	struct parsed parsed;
 	struct run_output live, tail;
 	struct stream_limit streams[2];
@@ -119,7 +119,7 @@ static uint64_t number_field(json_t *object, const char *name)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Limits for each stream, from the bytes written as far as they are known. */
+/* The limits for each stream. out_bytes and err_bytes are the bytes that the program wrote, or 0 if unknown. */
 static void get_limits(const struct collect *c, uint64_t out_bytes, uint64_t err_bytes, struct stream_limit ret[2])
 {
 	uint64_t bytes[] = { MAX(out_bytes, c->live.bytes[0] + c->tail.bytes[0]),
@@ -371,11 +371,6 @@ static json_t *load_end(const struct wire_frame *frame)
 }
 
 /* PID 1 shares one ring between the streams, so one stream may fill all of it. */
-static uint64_t tail_limit(const struct collect *c)
-{
-	return collect_stdout_limit(c->config) + collect_stderr_limit(c->config);
-}
-
 static int on_output(struct run_output *p, enum part_kind stream, const struct wire_frame *frame, uint64_t limit)
 {
 	if (frame->n > limit - p->bytes[stream])
@@ -384,11 +379,12 @@ static int on_output(struct run_output *p, enum part_kind stream, const struct w
 	return 0;
 }
 
-/* An empty frame marks the place of output that was sent before. */
+/* An empty frame marks where a piece of the live output, which was sent before, belongs in the tail. */
 static int on_tail(struct collect *c, enum part_kind stream, const struct wire_frame *frame)
 {
 	if (frame->n)
-		return on_output(&c->tail, stream, frame, tail_limit(c));
+		return on_output(&c->tail, stream, frame,
+				 collect_stdout_limit(c->config) + collect_stderr_limit(c->config));
 	run_output_add(&c->tail, PART_GAP, NULL, 0);
 	return 0;
 }
@@ -519,7 +515,7 @@ void collect_finish(struct collect *c, struct run_result *ret)
 	free(take_ptr(c->shown));
 	if (c->end)
 		read_end(c, ret);
-	ret->displays_dropped = MAX(ret->displays_dropped, c->displays_over); /* PID 1 drops the same displays */
+	ret->displays_dropped = MAX(ret->displays_dropped, c->displays_over); /* PID 1 counts the same displays */
 	ret->stdout_bytes = MAX(ret->stdout_bytes, c->live.bytes[0] + c->tail.bytes[0]);
 	ret->stderr_bytes = MAX(ret->stderr_bytes, c->live.bytes[1] + c->tail.bytes[1]);
 	if (c->raw)

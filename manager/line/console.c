@@ -102,7 +102,7 @@ void console_close(struct console *c)
 	if (!d)
 		return;
 	leave(c);
-	/* PID 1 may still have frames on the way, up to its END. This one swallows them. */
+	/* Frames of PID 1 may still arrive until its END. This abandoned console discards them. */
 	struct console *rest = new0(struct console);
 	rest->dispatch = d;
 	rest->call = c->call;
@@ -144,8 +144,10 @@ static int on_end(struct console *c, const struct wire_frame *frame)
 	AUTO(fail_release) struct fail f = { 0 };
 	wire_read_console_end(frame, &end);
 	leave(c);
+	bool invalid = end.cause == CAUSE_NO_DIRECTORY;
 	if (end.refused)
-		fail_set(&f, FAIL_BUSY, "%s", end.detail ? end.detail : "the session cannot open a terminal");
+		cause_set(&f, invalid ? FAIL_INVALID : FAIL_BUSY, invalid ? end.cause : CAUSE_NONE, "%s",
+			  end.detail ? end.detail : "the session cannot open a terminal");
 	c->on_end(c, end.refused ? NULL : &end, end.refused ? &f : NULL);
 	return 0;
 }
@@ -184,7 +186,7 @@ bool consoles_on_frame(struct dispatch *d, const struct wire_frame *frame, int *
 
 void consoles_lost(struct dispatch *d, const struct fail *f)
 {
-	/* A callback may open a console only on another connection, so all consoles in this list end. */
+	/* A callback cannot open a console on this connection, so every console in the list ends. */
 	for (size_t left = list_length(&d->consoles); left > 0; left--) {
 		struct console *c = list_first(&d->consoles, struct console, node);
 		if (!c)

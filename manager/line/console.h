@@ -1,6 +1,6 @@
-/* Consoles on a line: terminals for people, as bytes in both directions. They are not replayed: a broken
- * connection ends them, and PID 1 hangs up by itself. Nothing is buffered here, because both directions use credit
- * from their far ends. */
+/* Consoles on a line: terminals for people, as bytes in both directions. They are not replayed: a broken connection
+ * ends them, and PID 1 hangs up by itself. Nothing is buffered here, because each end sends only as much as the
+ * other has granted credit for. */
 #ifndef HUSK_MANAGER_LINE_CONSOLE_H
 #define HUSK_MANAGER_LINE_CONSOLE_H
 
@@ -12,9 +12,10 @@ struct console {
 	void (*on_bytes)(struct console *c, const void *data, size_t n);
 	/* Standard error of a program with pipes. The owner calls console_taken() afterwards. */
 	void (*on_error_bytes)(struct console *c, const void *data, size_t n);
-	/* n typed bytes have arrived, so as many more may be typed. */
+	/* PID 1 has received n typed bytes, so n more may be typed. */
 	void (*on_typed)(struct console *c, size_t n);
-	/* Called once, and last: how the program ended, or in f why there is no program. */
+	/* Called once, as the last callback: `end` says how the program ended, or f why it did not start or was
+	 * lost. */
 	void (*on_end)(struct console *c, const struct wire_console_end *end, const struct fail *f);
 
 	/* Private. */
@@ -22,9 +23,9 @@ struct console {
 	struct dispatch *dispatch; /* NULL = not open */
 	uint32_t call;
 	bool abandoned;
-	uint32_t typed;	   /* typed, not yet credited */
-	uint32_t shown;	   /* shown, not yet taken */
-	uint32_t credited; /* taken, not yet reported to PID 1 */
+	uint32_t typed;	   /* bytes typed that PID 1 has not credited yet */
+	uint32_t shown;	   /* bytes of output that the owner has not processed yet */
+	uint32_t credited; /* bytes processed, but not reported to PID 1 yet */
 };
 
 /* Set the callbacks first. -1 with f if no console can be opened now. */
@@ -33,7 +34,7 @@ int console_open(struct console *c, struct dispatch *d, const struct wire_consol
 int console_type(struct console *c, const void *data, size_t n);
 /* Ends the program's input after everything typed so far. Only for programs with pipes, like console_signal(). */
 void console_end_input(struct console *c);
-/* HUP, INT, QUIT, TERM, USR1, USR2, TSTP or CONT. */
+/* Sends the program HUP, INT, QUIT, TERM, USR1, USR2, TSTP or CONT. */
 void console_signal(struct console *c, int signo);
 /* Reports that n bytes of output have been processed. */
 void console_taken(struct console *c, size_t n);

@@ -15,7 +15,7 @@ pid_t dialer_pid(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 ? peer.pid : 0;
 }
 
-/* The line of the form "Name:\t…"; NULL if it is missing. */
+/* The text after `name` in the line that begins with it, such as "NSpid:"; NULL if there is no such line. */
 static const char *field(const char *text, const char *name)
 {
 	size_t n = strlen(name);

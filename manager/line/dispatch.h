@@ -1,5 +1,5 @@
-/* State that the runs, transfers, consoles and queries of one line share: their numbers, how to send, and when PID
- * 1 was last heard. They know this struct but not the line that owns it. */
+/* State that the runs, transfers, consoles and queries of one line share: their numbers, how to send, and when
+ * PID 1 was last heard from. They know this struct, but not the line that owns it. */
 #ifndef HUSK_MANAGER_LINE_DISPATCH_H
 #define HUSK_MANAGER_LINE_DISPATCH_H
 
@@ -17,7 +17,7 @@ struct dispatch {
 	struct list consoles;	    /* of struct console */
 	bool has_consoles;	    /* PID 1 supports consoles */
 	bool has_programs;	    /* PID 1 supports consoles with pipes */
-	struct list queries;	    /* of struct query_waiter; the first one is being answered */
+	struct list queries;	    /* list of struct query_waiter; the first one is being answered */
 	uint32_t last_query;
 	uint32_t last_call;    /* the highest number assigned or received */
 	uint32_t last_earlier; /* numbers up to this one were assigned by an earlier server */
@@ -25,9 +25,9 @@ struct dispatch {
 	bool has_queries;      /* PID 1 supports queries */
 	bool links;	       /* PID 1 creates hard links on import */
 	bool open;	       /* PID 1 has answered our hello: frames are sent immediately */
-	uint64_t heard_ms;     /* when PID 1 was last heard, on any connection */
+	uint64_t heard_ms;     /* when PID 1 last sent anything, on any connection */
 	uint64_t used_ms;      /* when a client last sent a request or received a result */
-	struct fail trouble;   /* why the connection last broke; no kind while PID 1 answers */
+	struct fail trouble;   /* why the connection last broke; its kind is not set while PID 1 answers */
 	/* Descriptors that came before their frames, in order; -1 = empty. There are two because the end of a
 	 * frame may arrive with the descriptor of the next one. */
 	int descriptors[2];
@@ -36,7 +36,7 @@ struct dispatch {
 	void (*send)(struct dispatch *d, const struct buf *frames);
 };
 
-/* loop and config must outlive it. */
+/* loop and config must outlive the dispatch. */
 void dispatch_init(struct dispatch *d, struct loop *loop, const struct config *config,
 		   void (*send)(struct dispatch *d, const struct buf *frames));
 void dispatch_release(struct dispatch *d);
@@ -44,7 +44,7 @@ void dispatch_release(struct dispatch *d);
 /* The oldest descriptor, for the FILE frame being processed. The caller owns it. -1 if it was lost because this
  * process had no free descriptor, which is not PID 1's fault. */
 int dispatch_take_descriptor(struct dispatch *d);
-/* Takes the descriptor in all cases. -ENOBUFS if more have come than frames can carry. */
+/* Takes ownership of fd even on failure. -ENOBUFS if too many descriptors already wait for their frames. */
 int dispatch_put_descriptor(struct dispatch *d, int fd);
 void dispatch_drop_descriptors(struct dispatch *d);
 

@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	int rows, cols;
 	if (argc != 3 || !read_size(argv[1], TERMINAL_ROWS_MAX, &rows) ||
 	    !read_size(argv[2], TERMINAL_COLS_MAX, &cols)) {
-		fputs("husk-emulator: started by husk for the screens of interactive commands\n", stderr);
+		fputs("husk-emulator: husk starts this program to draw the screens of interactive commands\n", stderr);
 		return 2;
 	}
 	/* The program that embeds libhusk may leak inheritable descriptors. */

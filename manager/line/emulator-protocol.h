@@ -32,7 +32,7 @@ static inline int64_t emulator_answer_max(uint8_t type)
  * the emulator. */
 struct emulator_answer {
 	struct frame_reader reader;
-	char *begun;		 /* as received */
+	char *begun;		 /* text of the TEXT frame, not cleaned; NULL = not received */
 	struct buf text, prompt; /* cleaned */
 	bool application_keys;
 };

@@ -19,11 +19,11 @@ struct emulator {
 	struct child *child; /* NULL until the first feed */
 	struct timer *deadline;
 	struct emulator_answer answer; /* being received */
-	const char *trouble;	       /* bytes of feeds that could not be passed on */
+	const char *trouble;	       /* why the last feed could not be passed on; NULL = it was */
 	bool busy;
 };
 
-/* --- where it is --------------------------------------------------------------------------------------------------- */
+/* --- where the program is ------------------------------------------------------------------------------------------ */
 
 /* Relative to the folder of our program or library: first as installed, then as built. */
 static const char *const places[] = {
@@ -68,7 +68,7 @@ char *emulator_find(void)
 	return path;
 }
 
-/* --- what it says -------------------------------------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------------------------------------- */
 
 void emulator_reset(struct emulator *e)
 {
@@ -203,6 +203,6 @@ void emulator_feed(struct emulator *e, const void *data, size_t n)
 	e->trouble = e->child ? NULL : start(e);
 	if (!e->trouble && child_write(e->child, frame.data, frame.len) < 0)
 		e->trouble = "the terminal emulator has ended";
-	/* A callback never runs inside the function that set it up. */
+	/* Failures are reported from the loop too, never from inside this function. */
 	timer_start(e->deadline, e->trouble ? 0 : ANSWER_MS, 0);
 }

@@ -17,7 +17,7 @@
 #define LINES "lines"
 #define NEW_SOCKET "line.new"
 #define ID_FILE "id"
-/* Connections that may be waiting before the server accepts. */
+/* Connections that may wait until the server accepts them. */
 #define BACKLOG 16
 
 static bool is_container(const char *name)
@@ -30,7 +30,7 @@ char *folder_path(const struct config *config, const char *container)
 	return is_container(container) ? xasprintf("%s/" LINES "/%s", config->state_dir, container) : NULL;
 }
 
-/* ---- where they are */
+/* ---- the folder of all lines */
 
 static char *parent_of(const char *path)
 {
@@ -103,14 +103,14 @@ int folder_make(const char *path)
 {
 	AUTO(freep) char *lines = parent_of(path);
 	int r = make_lines(lines);
-	/* Another server may just have removed the folder with its last container. */
+	/* Another server may have just removed `lines` together with its last container. */
 	if (r == 0 && mkdir(path, 0755) < 0 && errno == ENOENT)
 		r = make_lines(lines);
 	if (r < 0)
 		return r;
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	/* The container's user reads it, whatever our umask is. */
+	/* The container's user must be able to read the folder, whatever our umask is. */
 	return chmod(path, 0755) < 0 ? -errno : 0;
 }
 
@@ -125,7 +125,7 @@ static int bind_in(int dir, uint64_t *ret_inode)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || fchmodat(dir, NEW_SOCKET, 0666, 0) < 0 ||
 	    listen(fd, BACKLOG) < 0 || fstatat(dir, NEW_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	/* PID 1 looks for this name, so it cannot dial before the rename. */
+	/* PID 1 looks for LINE_SOCKET, so it cannot dial before the rename. */
 	if (renameat(dir, NEW_SOCKET, dir, LINE_SOCKET) < 0)
 		return -errno;
 	*ret_inode = st.st_ino;
@@ -180,7 +180,7 @@ void folder_remove(const char *path)
 	remove_lines(lines);
 }
 
-/* --- what others left -------------------------------------------------------------------------------------------- */
+/* --- folders without a container --------------------------------------------------------------------------------- */
 
 struct sweep {
 	char *parent;

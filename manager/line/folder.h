@@ -1,5 +1,5 @@
 /* The folder of one container's line, `lines/CONTAINER` in the state folder. It is mounted read-only into the
- * container. A server's socket appears in it, and it keeps the container's id for the next server.
+ * container. It holds the server's socket, and the container's id for the next server.
  *
  * A container can read the real path of its folder in /proc/self/mountinfo, and the path of the state folder
  * contains the user's name. So `lines` is a link to a folder with a random name in $XDG_RUNTIME_DIR or the
@@ -26,7 +26,8 @@ void folder_write_id(const char *path, const char *id);
 /* "" if the id is unknown. False if the folder does not exist. */
 bool folder_read_id(const char *path, char ret[CONTAINER_ID_SIZE]);
 void folder_remove(const char *path);
-/* Removes, off the loop, folders without a container that have not changed for min_age seconds. */
+/* Starts a worker job that removes folders without a container, if they have not changed for orphan_min_age
+ * seconds. `containers` lists the containers that exist. */
 void folders_sweep(struct loop *loop, const struct config *config, const struct strv *containers);
 
 #endif

@@ -8,8 +8,8 @@
 struct key {
 	const char *name;
 	const char *text;	 /* bytes for a cell; NULL = this key exists only at a terminal */
-	const char *at_terminal; /* bytes at a terminal; NULL = the same */
-	const char *application; /* bytes in application cursor mode (DECCKM); NULL = the same */
+	const char *at_terminal; /* bytes at a terminal; NULL = as `text` */
+	const char *application; /* bytes in application cursor mode (DECCKM); NULL = as `at_terminal` */
 };
 
 static const struct key keys[] = {
@@ -30,7 +30,7 @@ static const struct key keys[] = {
 	{ "F12", NULL, "\x1b[24~", NULL },
 };
 
-/* <Ctrl-A> to <Ctrl-_>. */
+/* <Ctrl-@> to <Ctrl-_>. */
 static bool control(const char *name, char *ret)
 {
 	int c = toupper((unsigned char)name[5]);
@@ -66,7 +66,8 @@ static bool press(const char *name, enum keys_target target, struct buf *out)
 	return false;
 }
 
-/* The length of the key name at `at`, whose bytes are appended; 0 if there is no key. */
+/* If `at` begins with a key name in < >, appends that key's bytes and returns the length of the name with its
+ * brackets; otherwise returns 0. */
 static size_t press_at(const char *at, size_t n, enum keys_target target, struct buf *out)
 {
 	char name[NAME_MAX_LEN + 1];

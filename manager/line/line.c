@@ -16,11 +16,12 @@
 #define RETRY_MS 100
 #define RETRY_MAX_MS 5000
 #define RETRY_DOUBLINGS 6u
-/* Added to a quarter of the lease, in which at least one PONG arrives. */
+/* A connection counts as stuck if nothing arrives for this time plus a quarter of the lease, the interval of
+ * pings. */
 #define STUCK_MS 10000
 
-/* A frame that a worker prepares. Later frames wait, so each session has at most one such worker job and keeps its
- * order. */
+/* A frame that a worker prepares. Later frames wait. So each session has at most one such worker job, and its
+ * frames stay in order. */
 struct preparation {
 	struct line *line; /* do not touch after work_forget() */
 	struct work *work;
@@ -35,34 +36,28 @@ struct line {
 	struct wire wire;
 	struct buf claim; /* the frame; empty = no claim */
 	struct timer *heartbeat, *retry;
-	uint64_t connection; /* counts openings, to detect that a callback has replaced the connection */
+	uint64_t connection; /* changes with each connection, to detect that a callback has ended it */
 	uint64_t frame_ms;   /* when the last bytes arrived on this connection */
 	uint64_t lease_ms;
 	unsigned failures;
 	bool connected, closed;
 	struct preparation *preparation; /* NULL = none */
-	struct fail ended;		 /* why the connection ended during a preparation; no kind = it did not */
+	struct fail ended;		 /* why the connection ended during a preparation; kind not set = it did not */
 };
 
 static void connect_now(struct line *l);
 
-static struct line *line_of(struct dispatch *d)
-{
-	return container_of(d, struct line, dispatch);
-}
-
 static void send_frames(struct dispatch *d, const struct buf *frames)
 {
-	struct line *l = line_of(d);
+	struct line *l = container_of(d, struct line, dispatch);
 	if (l->connected)
 		l->spec.transport->ops->write(l->spec.transport, frames->data, frames->len);
 }
 
 /* --- the connection ---------------------------------------------------------------------------------------------- */
 
-static void disconnect(struct line *l)
+static void forget_connection(struct line *l)
 {
-	l->spec.transport->ops->close(l->spec.transport);
 	wire_release(&l->wire);
 	if (l->preparation)
 		work_forget(take_ptr(l->preparation)->work);
@@ -71,6 +66,12 @@ static void disconnect(struct line *l)
 	dispatch_drop_acks(&l->dispatch);
 	dispatch_drop_descriptors(&l->dispatch);
 	l->connection++;
+}
+
+static void disconnect(struct line *l)
+{
+	l->spec.transport->ops->close(l->spec.transport);
+	forget_connection(l);
 }
 
 static void lose_transfers(struct line *l)
@@ -255,7 +256,7 @@ static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 static int on_frame(struct line *l, const struct wire_frame *frame)
 {
 	watchdog_detail("a frame (container, type):", l->spec.container, frame->type);
-	/* An EVENT may precede the hello: PID 1 refuses a server with an old epoch. */
+	/* An EVENT may precede the hello: with it, PID 1 refuses a server whose epoch is old. */
 	if (!l->dispatch.open && frame->type != FRAME_EVENT)
 		return on_hello(l, frame);
 	if ((size_t)frame->type >= ARRAY_LEN(routes) || !routes[frame->type])
@@ -304,6 +305,8 @@ static void take_frames(struct line *l)
 static void on_bytes(void *ctx, const void *data, size_t n)
 {
 	struct line *l = ctx;
+	if (l->closed)
+		return; /* after line_stop() */
 	l->frame_ms = l->dispatch.heard_ms = loop_now_ms();
 	wire_feed(&l->wire, data, n);
 	if (!l->preparation)
@@ -364,7 +367,9 @@ static void prepare(struct line *l, const struct wire_frame *frame, struct prepa
 static void on_descriptor(void *ctx, int fd)
 {
 	struct line *l = ctx;
-	if (dispatch_put_descriptor(&l->dispatch, fd) < 0)
+	if (l->closed)
+		work_close(l->dispatch.loop, fd);
+	else if (dispatch_put_descriptor(&l->dispatch, fd) < 0)
 		break_protocol(l);
 }
 
@@ -372,7 +377,7 @@ static void on_closed(void *ctx, const struct fail *f)
 {
 	struct line *l = ctx;
 	log_debug("line: connection closed: %s", f->message);
-	/* Process the frames that came before the end first. */
+	/* First process the frames that arrived before the end. */
 	if (l->preparation) {
 		l->connected = false;
 		fail_copy(&l->ended, f);
@@ -447,13 +452,39 @@ void line_open(struct line *l)
 	timer_start(l->retry, 0, 0);
 }
 
-void line_close(struct line *l, const struct fail *why)
+/* Sends STOP. PID 1 then exits as soon as the connection closes, so the connection stays open and is just not read
+ * any more. False if a process in the container carries the connection: STOP would kill that process, which closes
+ * the connection. */
+static bool tell_stop(struct line *l)
+{
+	struct transport *t = l->spec.transport;
+	if (!l->dispatch.open || !t->ops->is_direct || !t->ops->is_direct(t))
+		return false;
+	dispatch_send_frame(&l->dispatch, FRAME_STOP, 0);
+	t->ops->pause(t, true);
+	return true;
+}
+
+static void close_line(struct line *l, const struct fail *why, bool stop)
 {
 	l->closed = true;
 	timer_stop(l->heartbeat);
 	timer_stop(l->retry);
-	disconnect(l);
+	if (stop && tell_stop(l))
+		forget_connection(l);
+	else
+		disconnect(l);
 	transfers_lost(&l->dispatch, why, /* gone= */ true);
+}
+
+void line_close(struct line *l, const struct fail *why)
+{
+	close_line(l, why, /* stop= */ false);
+}
+
+void line_stop(struct line *l, const struct fail *why)
+{
+	close_line(l, why, /* stop= */ true);
 }
 
 void line_cut(struct line *l, enum ending ending, const struct fail *why)

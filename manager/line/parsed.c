@@ -22,8 +22,9 @@
 /* Limits for parsing on the loop. A value costs about 100 ns, a member of an object 800 ns. */
 #define LIGHT_BYTES (64u << 10)
 #define LIGHT_VALUES 2000u
-/* Values in a message without its lists, objects and long strings. Kernels send a few dozen. Larger messages are
- * not shown, because the parser cannot be stopped early and takes 0.8 s and 110 MB for a million members. */
+/* Limit for the values in a message after its trees and long strings were taken out. Kernels send a few dozen.
+ * Larger messages are not shown, because the parser cannot be stopped early and takes 0.8 s and 110 MB for a
+ * million members. */
 #define VALUES_MAX 10000u
 
 static char mark[TOKEN_SIZE]; /* secret, random for each process */
@@ -85,11 +86,11 @@ static char *text_field(json_t *object, const char *name, uint64_t max_chars)
 	return parsed_text(json_string_value(value), json_string_length(value), max_chars);
 }
 
-/* --- values that are trees --------------------------------------------------------------------------------------- */
+/* --- lists and objects in bundles -------------------------------------------------------------------------------- */
 
 /* Objects and lists in a bundle. They are checked but not parsed into a tree, and passed on unchanged. */
 struct trees {
-	struct buf text; /* the message with a mark in place of each, or null if nobody reads it */
+	struct buf text; /* the message with each tree replaced by a mark, or by null if nobody reads it */
 	bool reduced;
 	struct {
 		const char *at;
@@ -168,7 +169,8 @@ static bool read_members(struct trees *t, struct reading *r, bool in_data)
 	return skip_byte(r, '}');
 }
 
-/* False if there is nothing to leave out or it is not plain JSON. The parser then gets the whole message. */
+/* False if there is nothing to leave out or the message is not plain JSON. The parser then gets the whole
+ * message. */
 static bool trees_make(struct trees *t, const struct wire_frame *frame)
 {
 	struct reading r = { .s = frame->payload, .n = frame->n };
@@ -178,7 +180,7 @@ static bool trees_make(struct trees *t, const struct wire_frame *frame)
 	return true;
 }
 
-/* SIZE_MAX if the value is a plain string. */
+/* The index of the tree that the value is a mark for; SIZE_MAX if the value is a plain string. */
 static size_t trees_find(const struct trees *t, const char *value)
 {
 	size_t length = strlen(mark);
@@ -283,7 +285,7 @@ static json_t *load_text(const uint8_t *text, size_t n)
 	return json_loadb((const char *)text, n, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* Only direct values of a bundle may be left out. */
+/* True if only direct values of the bundle were replaced by marks, which is all that read_part() can resolve. */
 static bool is_flat(const json_t *payload)
 {
 	const char *name;
@@ -297,7 +299,7 @@ static bool is_flat(const json_t *payload)
 	return true;
 }
 
-/* The bundle is parsed without its long strings, such as pictures; the outline holds them. NULL if it is not JSON. */
+/* Parses the bundle without its long strings, such as pictures; the outline holds them. NULL if it is not JSON. */
 static json_t *load(const struct wire_frame *whole, struct trees *t, struct outline *o)
 {
 	struct wire_frame reduced = *whole;

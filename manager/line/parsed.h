@@ -10,7 +10,7 @@ struct parsed {
 	bool valid; /* false: the frame is not a JSON object, and the rest is empty */
 	/* Display: */
 	bool clear, update;
-	bool picture;		   /* has content to show */
+	bool picture;		   /* contains an image other than SVG */
 	char *id;		   /* NULL = no id */
 	struct mime_bundle bundle; /* also for a result */
 	/* Error: */

@@ -8,7 +8,8 @@
 
 /* PID 1 answers within 5 s even if its kernel does not. */
 #define LIMIT_MS 10000
-/* Limit for a stopped query. PID 1 answers it too, and the next query has time left. */
+/* The limit for the answer to a stopped query, which PID 1 still sends. It is shorter, so that the next query has
+ * time left. */
 #define REST_MS 6000
 /* Limits of an answer. */
 #define MATCHES_MAX 1000
@@ -97,7 +98,7 @@ void queries_lost(struct dispatch *d, const struct fail *why)
 	AUTO(fail_release) struct fail reconnecting = { 0 };
 	if (!why)
 		set_reconnecting(&reconnecting);
-	/* A query started in a callback is refused. */
+	/* The loop ends, because a query started in a callback is refused. */
 	for (struct query_waiter *a; (a = first(d));) {
 		leave(a);
 		tell(a, NULL, why ? why : &reconnecting);
@@ -129,24 +130,24 @@ static int check(const struct dispatch *d, struct fail *f)
 	return 0;
 }
 
-int query_start(struct query_waiter *a, struct dispatch *d, const struct query *ask, struct fail *f)
+int query_start(struct query_waiter *a, struct dispatch *d, const struct query *query, struct fail *f)
 {
 	if (check(d, f) < 0)
 		return -1;
 	a->number = ++d->last_query;
 	if (wire_put_query(&a->frame, a->number,
-			   &(struct wire_query){ query_kind_name(ask->kind), ask->code, ask->len, ask->cursor,
-						 ask->detail }) < 0)
+			   &(struct wire_query){ query_kind_name(query->kind), query->code, query->len, query->cursor,
+						 query->detail }) < 0)
 		return fail_set(f, FAIL_INVALID, "the code is not valid UTF-8");
-	a->kind = ask->kind;
-	a->cursor = ask->cursor;
-	a->code_points = utf8_count(ask->code, ask->len);
+	a->kind = query->kind;
+	a->cursor = query->cursor;
+	a->code_points = utf8_count(query->code, query->len);
 	join(a, d, &d->queries, LIMIT_MS);
 	send_next(d);
 	return 0;
 }
 
-/* --- what PID 1 says --------------------------------------------------------------------------------------------- */
+/* --- answers ----------------------------------------------------------------------------------------------------- */
 
 static char *clean_text(const json_t *value, size_t max)
 {
@@ -158,7 +159,8 @@ static char *clean_text(const json_t *value, size_t max)
 	return buf_steal_str(&clean);
 }
 
-/* The inserted text must be exactly what was offered, on one line. NULL if cleaning would change it. */
+/* A match is inserted into the code exactly as shown. So NULL if it is not one line, or if cleaning would change
+ * it. */
 static char *match_of(const json_t *value)
 {
 	const char *s = json_string_value(value);

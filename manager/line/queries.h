@@ -17,9 +17,10 @@ struct query {
 	bool detail;   /* QUERY_INSPECT: the full text, not the summary */
 };
 
-/* Embedded in its owner, zeroed before. */
+/* Embedded in its owner, which zeroes it before use. */
 struct query_waiter {
-	/* Called once, from the loop: the answer, or f with the reason. NULL inside the line for a stopped query. */
+	/* Called once, from the loop, with the answer, or with the reason for a failure in f. NULL only inside the
+	 * line, for a stopped query. */
 	void (*on_answer)(struct query_waiter *a, const struct query_answer *answer, const struct fail *f);
 
 	/* Private. */
@@ -34,12 +35,12 @@ struct query_waiter {
 };
 
 /* 0, or -1 with f if the query cannot be sent; then on_answer is not called. */
-int query_start(struct query_waiter *a, struct dispatch *d, const struct query *ask, struct fail *f);
+int query_start(struct query_waiter *a, struct dispatch *d, const struct query *query, struct fail *f);
 /* Idempotent; accepts a zeroed waiter. on_answer is not called. The next query is sent when PID 1 has answered
  * this one. */
 void query_stop(struct query_waiter *a);
 
-/* For the line: the connection broke and will be made again (why NULL), or the session is over. Answers are not
+/* For the line: the connection broke and will be reopened (why NULL), or the session is over. Answers are not
  * replayed, so all queries fail. */
 void queries_lost(struct dispatch *d, const struct fail *why);
 /* For the line: it is being freed. Drops all queries without callbacks. */

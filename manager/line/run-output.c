@@ -4,8 +4,8 @@
 #include "base/screen.h"
 #include "base/utf8.h"
 
-/* A program that switches streams every few bytes can produce more pieces than this. Further output joins the last
- * piece of its stream. */
+/* A program that switches streams every few bytes can produce more pieces than this. Further output is appended to
+ * the last piece of its stream. */
 #define PIECES_MAX 10000
 
 void run_output_release(struct run_output *p)
@@ -98,7 +98,7 @@ void run_output_bound(struct run_output *live, struct run_output *tail, size_t m
 	AUTO(run_output_release) struct run_output dropped = { 0 };
 	if (live->bytes[0] + live->bytes[1] + tail->bytes[0] + tail->bytes[1] <= max)
 		return;
-	/* Marks in the tail refer to pieces that may be gone. */
+	/* Marks in the tail refer to live pieces, some of which are removed below. */
 	for (size_t i = 0; i < tail->n; i++)
 		if (tail->v[i].kind == PART_GAP)
 			tail->v[i].kind = PART_STDOUT;
@@ -174,7 +174,7 @@ static size_t places(const struct run_output *tail)
 	return n;
 }
 
-/* The first of the last n pieces that have a mark in the tail. */
+/* The index of the first of the last n pieces that have a mark in the tail. */
 static size_t last_placed(const struct run_output *live, size_t n)
 {
 	size_t i = live->n;
@@ -183,10 +183,11 @@ static size_t last_placed(const struct run_output *live, size_t n)
 	return i;
 }
 
-/* Live output up to the start of the tail, then the tail, with the rest of the live output at its marks. */
+/* Moves to *ret: the live output up to the start of the tail, then the tail, with the other live pieces at their
+ * marks. */
 static void put_in_order(struct run_output *live, struct run_output *tail, bool gap, struct run_output *ret)
 {
-	/* Once pieces were joined, marks can no longer be matched to them. */
+	/* Beyond PIECES_MAX, pieces were joined, so marks can no longer be matched to them. */
 	size_t next = live->n < PIECES_MAX ? last_placed(live, places(tail)) : live->n;
 	for (size_t i = 0; i < next; i++)
 		join(ret, &live->v[i]);
@@ -206,15 +207,15 @@ static void put_in_order(struct run_output *live, struct run_output *tail, bool 
 		join(ret, &live->v[next++]);
 }
 
-/* Where the last line begins. The first `known` bytes contain no line end. */
+/* The offset at which the last line begins. The first `known` bytes contain no line end. */
 static size_t open_line(const struct buf *b, size_t known)
 {
 	const uint8_t *end = b->len > known ? memrchr(b->data + known, '\n', b->len - known) : NULL;
 	return end ? (size_t)(end - b->data) + 1 : 0;
 }
 
-/* Moves the bytes of `from` after `at` to the start of `to`, and returns how many were copied. A whole piece hands
- * over its buffer and is appended to. So a line that many pieces overwrite is not copied for each of them. */
+/* Moves the bytes of `from` after `at` to the start of `to`, and returns how many were copied. If all of `from`
+ * moves, its buffer is reused. So a line that many pieces overwrite is not copied again for each of them. */
 static size_t move_end(struct buf *from, size_t at, struct buf *to)
 {
 	struct buf moved = { 0 };
@@ -298,7 +299,7 @@ static void add_gap(struct run_result *r, uint64_t bytes)
 		run_result_add_part(r, (struct run_part){ .kind = PART_GAP, .bytes = bytes });
 }
 
-/* Appends the kept portion of one part. Its first character is number `at` of the stream's `total`. */
+/* Appends the portion of a part that is kept. The part's first character is number `at` of the stream's `total`. */
 static void add_cut(struct run_result *to, struct run_part *part, size_t at, size_t total, size_t max_chars)
 {
 	size_t n = strlen(part->text), chars = utf8_count(part->text, n);
@@ -342,7 +343,7 @@ static void cut_stream(struct run_result *r, enum part_kind kind, uint64_t max_c
 	r->n_parts = cut.n_parts;
 }
 
-/* --- the whole --------------------------------------------------------------------------------------------------- */
+/* --- the result -------------------------------------------------------------------------------------------------- */
 
 /* Text before and after the gap, for each stream. */
 struct stream_texts {

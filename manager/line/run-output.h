@@ -1,5 +1,5 @@
-/* Collects the output pieces of a run and builds the parts of its result: in the order of production, each stream
- * as a terminal shows it at the end, cleaned and cut. */
+/* Collects the output pieces of a run and builds the parts of its result. The parts are in the order in which the
+ * run produced them. Each stream's text is what a terminal would show in the end, cleaned and cut. */
 #ifndef HUSK_MANAGER_LINE_RUN_OUTPUT_H
 #define HUSK_MANAGER_LINE_RUN_OUTPUT_H
 
@@ -7,7 +7,7 @@
 #include "manager/model/result.h"
 
 struct piece {
-	enum part_kind kind; /* PART_GAP in a tail marks the place of output that was sent before it */
+	enum part_kind kind; /* PART_GAP in a tail marks where a piece of the live output belongs */
 	bool unplaced;	     /* a display update, which has no mark in the tail */
 	size_t display;
 	struct buf bytes; /* the stream's output */
@@ -35,7 +35,8 @@ struct stream_limit {
 };
 
 /* Joins a character or an overwritten line that begins in one piece and continues in the next piece of its stream.
- * Returns how many bytes were copied, which is linear in the output. Part of run_output_finish(). */
+ * Returns how many bytes were copied, which grows linearly with the output. run_output_finish() includes this
+ * step. */
 size_t run_output_mend(struct run_output *p);
 
 /* Fills parts, stdout_text, stderr_text and the truncation flags. Consumes the pieces. */
@@ -48,7 +49,7 @@ void run_output_join(struct run_output *live, struct run_output *tail, uint64_t 
 /* Joins head and tail of a clean text of `total` bytes, with or without a gap between them, cut to max_chars (0 =
  * no limit). */
 char *run_output_text(struct buf *head, struct buf *tail, uint64_t total, bool gap, uint64_t max_chars, bool *ret_cut);
-/* Likewise for one text, counted in characters. */
+/* The same for one text; the note in it gives the length in characters. */
 char *run_output_cut(const char *text, size_t n, uint64_t max_chars);
 
 #endif

@@ -7,25 +7,25 @@
 #include "manager/line/run.h"
 
 enum patience {
-	TO_THE_END, /* the timer is run_guard()'s */
-	UNTIL_BEGUN, /* queued behind a run without a waiter: if it has not begun when the timer fires, the caller gets an answer */
-	FOR_A_WHILE, /* the timer is the caller's wait */
+	TO_THE_END,  /* waits for the end; run_guard() sets the timer */
+	UNTIL_BEGUN, /* queued behind a kept run; if it has not begun when the timer fires, the caller gets an answer */
+	FOR_A_WHILE, /* the timer ends the caller's wait */
 };
 
 /* Prompt state of an interactive run. */
 struct run_prompt {
 	bool may_prompt;
 	bool begun; /* according to PID 1 */
-	bool asked, password;
+	bool open, password;
 	bool told;	  /* the prompt has been reported */
 	char *prompt;	  /* NULL = the output contains the prompt */
 	uint32_t inputs;  /* number of the last input sent */
 	struct buf typed; /* input frames that PID 1 may not have received */
-	/* Terminal of a command. It is fed when a result is about to be reported. Text that it has shown and that
-	 * was not reported yet is in the result. */
+	/* Terminal of a command. The output is fed to it when a result is about to be reported. The result then
+	 * holds the text that it has shown since the last report. */
 	struct emulator *screen;
-	bool unsettled;	       /* it was fed bytes that PID 1 would replay */
-	size_t feeding;	       /* bytes of the result that it is being fed */
+	bool unsettled;	       /* the screen was fed bytes that PID 1 would replay */
+	size_t feeding;	       /* bytes of the result that the screen is being fed */
 	char *line;	       /* where a user would type, as last shown */
 	bool application_keys; /* as last shown */
 };
@@ -42,24 +42,23 @@ struct run {
 	uint64_t began_ms;	   /* when it became the first of its kind, about when PID 1 started it; 0 = not yet */
 	struct run_waiter *waiter; /* NULL = kept or abandoned */
 	enum patience patience;
-	uint32_t telling;   /* what to report once screens are drawn: up to this mark, or TELLING_END */
+	uint32_t telling;   /* the mark up to which to report once screens are drawn, or TELLING_END; 0 = none */
 	uint64_t client;    /* its owner; 0 = the conversation */
-	bool sent;	    /* on any connection; it may have run since */
+	bool sent;	    /* sent on some connection, so it may have run */
 	bool abandoned;	    /* its end is acknowledged but not reported */
 	bool held;	    /* its end was reported; run_told() acknowledges it */
 	bool ended;	    /* its end is in `result` */
 	bool taking;	    /* PID 1 was asked for the output so far */
 	bool after_kept;    /* a kept or old run was ahead of it when it was sent */
-	bool beside;	    /* a command that left the queue */
-	bool unseen;	    /* the waiter must first be shown the output before it joined */
+	bool beside;	    /* a command that left the queue, so the next one need not wait for it */
+	bool unseen;	    /* the waiter must first be shown the output from before it joined */
 	uint32_t told;	    /* the last mark that was reported */
-	uint64_t asked_ms;  /* when PID 1 was asked for a sign of life because the end is late; 0 = not yet */
+	uint64_t pinged_ms; /* when PID 1 was asked for a sign of life because the end is late; 0 = not yet */
 	struct buf request; /* the frame that starts it, sent again if a broken connection lost it */
 	struct collect *collect;
 	struct timer *timer;
 	struct run_prompt prompt;
-	struct run_result
-		result; /* pieces that PID 1 has marked and that were not reported; everything once it has ended */
+	struct run_result result; /* pieces up to the last mark, or to the end, that were not reported yet */
 };
 
 /* Finds a run by number; NULL if there is none. */
@@ -69,21 +68,22 @@ struct run *run_find_kept(struct dispatch *d, uint64_t number, struct fail *f);
 struct run *run_new(struct dispatch *d, uint32_t call, enum run_kind kind);
 void run_free(struct run *run);
 void run_send(struct run *run);
-/* Clients have their own time limits and do not always cancel. A run that has taken this long may have a caller
- * that gave up. */
+/* True if the run has taken so long that its caller may have given up: clients have their own time limits and do
+ * not always cancel. */
 bool run_is_old(const struct run *run);
-/* Tells the waiter that the run continues, without its output, which a later answer includes. */
+/* Tells the waiter that the run continues, but keeps the output for a later answer. */
 void run_answer_empty(struct run *run);
 /* Removes and returns the waiter; NULL if there is none. */
 struct run_waiter *run_take_waiter(struct run *run);
-/* The terminal has shown more of the result. */
+/* Called when the terminal has shown more of the result. */
 void run_shown(struct run *run);
-/* Waits for the end: from now on the timer is the guard. */
+/* From now on the waiter waits for the end. The timer guards against a PID 1 that does not report it. */
 void run_guard(struct run *run);
 
 /* Passes an output frame on to the waiter. */
 void run_show_output(struct run *run, const struct wire_frame *frame);
-/* Before this frame, shows the output that came without a waiter. Not needed if a replay follows. */
+/* Called before this frame is shown: first shows a new waiter the output from before it joined, unless the frame
+ * starts a replay. */
 void run_catch_up(struct run *run, const struct wire_frame *frame);
 /* Announces a replay to the waiter, before the collected output is discarded. */
 void run_tell_replay(struct run *run);
@@ -94,16 +94,16 @@ void run_prompt_release(struct run_prompt *q);
 void run_prompt_read(struct run *run, const struct wire_frame *frame);
 /* True if the waiter must get the prompt now. */
 bool run_prompt_is_due(const struct run *run);
-/* Called before the result is reported. True if the terminal has shown all of it; false if that takes a while,
+/* Called before the result is reported. True if the terminal has shown all of it; false if it is still drawing,
  * then run_shown() follows. */
 bool run_prompt_show(struct run *run);
 /* Called when the result is reported. Bytes that were not shown are reported as plain text. */
 void run_prompt_settle(struct run *run);
-/* Discards the result, and what the terminal was fed of it. */
+/* Discards the result, and resets the terminal if it was fed parts of it. */
 void run_prompt_restart(struct run *run);
 /* Adds the prompt to the result, if there is one. */
 void run_prompt_tell(struct run *run, struct run_result *result);
-/* After a replay, sends inputs again that PID 1 may not have received. PID 1 accepts each input once. */
+/* After a hello, resends inputs that PID 1 may not have received. PID 1 accepts each input once. */
 void run_prompt_resume(struct run *run);
 
 #endif

@@ -4,7 +4,7 @@
 #include "manager/line/keys.h"
 #include "manager/line/run-private.h"
 
-/* Bytes of output shown without a screen, from its end. */
+/* If the screen cannot be drawn, only this many bytes from the end of the output are shown. */
 #define PLAIN_BYTES (256u << 10)
 
 /* Clears the memory, since input may be a secret. */
@@ -24,9 +24,9 @@ void run_prompt_release(struct run_prompt *q)
 	*q = (struct run_prompt){ 0 };
 }
 
-/* --- what a terminal shows --------------------------------------------------------------------------------------- */
+/* --- the terminal ------------------------------------------------------------------------------------------------ */
 
-/* Replaces the first n bytes of a command's output by the shown text. */
+/* Replaces the first n bytes of a command's raw output with the text that the terminal shows. */
 static void add_shown(struct run *run, const char *text, size_t n)
 {
 	struct run_result *r = &run->result;
@@ -117,7 +117,7 @@ void run_prompt_restart(struct run *run)
 	run_result_release(&run->result);
 }
 
-/* --- what it asks ------------------------------------------------------------------------------------------------ */
+/* --- prompts ----------------------------------------------------------------------------------------------------- */
 
 static void may_prompt(struct run *run, int rows, int cols)
 {
@@ -144,29 +144,29 @@ void run_prompt_read(struct run *run, const struct wire_frame *frame)
 	if (!now.interactive)
 		return;
 	may_prompt(run, now.rows, now.cols);
-	bool asked = now.waiting && now.inputs >= q->inputs; /* false if it was answered and PID 1 does not know yet */
+	bool open = now.waiting && now.inputs >= q->inputs; /* false if the answer has not reached PID 1 yet */
 	if (now.inputs >= q->inputs)
 		forget(&q->typed);
-	q->told &= asked && frame->type == FRAME_MARK;
+	q->told &= open && frame->type == FRAME_MARK;
 	q->inputs = MAX(q->inputs, now.inputs);
 	q->begun |= now.begun;
-	q->asked = asked;
+	q->open = open;
 	q->password = now.password;
 	free(q->prompt);
 	q->prompt = take_ptr(now.prompt);
 }
 
-/* After the prompt was reported, a client that waits again for a command wants new output. A cell continues only
- * after input. */
+/* A command's prompt is reported once: a client that then waits again wants new output. A cell's prompt is reported
+ * again, because the cell continues only after input. */
 bool run_prompt_is_due(const struct run *run)
 {
-	return run->prompt.asked && !(run->prompt.told && run->kind == RUN_TERMINAL);
+	return run->prompt.open && !(run->prompt.told && run->kind == RUN_TERMINAL);
 }
 
 void run_prompt_tell(struct run *run, struct run_result *result)
 {
 	struct run_prompt *q = &run->prompt;
-	if (!q->asked)
+	if (!q->open)
 		return;
 	q->told = true;
 	result->ending = ENDING_WAITING;
@@ -174,7 +174,7 @@ void run_prompt_tell(struct run *run, struct run_result *result)
 	result->prompt = q->prompt ? xstrdup(q->prompt) : xstrdup(q->line ? q->line : "");
 }
 
-/* --- answers ----------------------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------------------------- */
 
 static int check(const struct run *run, size_t n, struct fail *f)
 {
@@ -190,7 +190,7 @@ static int check(const struct run *run, size_t n, struct fail *f)
 	if (run->waiter && !run_is_old(run))
 		return cause_set(f, FAIL_BUSY, CAUSE_RUN_WAITED,
 				 "another request waits for run %llu and will get its output", number);
-	if (!(run->began_ms || run->prompt.begun) || (run->kind == RUN_CODE && !run->prompt.asked))
+	if (!(run->began_ms || run->prompt.begun) || (run->kind == RUN_CODE && !run->prompt.open))
 		return cause_set(f, FAIL_INVALID, CAUSE_NO_PROMPT, "run %llu is not waiting for input", number);
 	return 0;
 }
@@ -207,7 +207,7 @@ int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, s
 	if (r < 0)
 		return cause_set(f, FAIL_INVALID, CAUSE_INPUT_SIZE, "input is not valid UTF-8");
 	q->inputs++;
-	q->asked = q->told = false;
+	q->open = q->told = false;
 	buf_add(&q->typed, frame.data, frame.len);
 	if (d->open)
 		dispatch_send(d, &frame);

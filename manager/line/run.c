@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 
-/* PID 1 holds CALLS_MAX. Cancelled runs stay until they have ended. */
+/* PID 1 holds at most CALLS_MAX runs. Cancelled runs count until they have ended. */
 #define RUNS_MAX (CALLS_MAX - 64)
 /* Time that PID 1 may need beyond the time limit: interrupt, grace, kill, restart. */
 #define RUN_GRACE_MS 60000
-/* For a run with an unknown time limit. */
+/* Assumed for a run whose time limit is unknown. */
 #define TIMEOUT_MAX_MS 300000
 /* If a run's end is LATE_MS late, PID 1 is asked for a sign of life and has SILENCE_MS to answer. A hanging or
  * missing engine must not keep a caller waiting. */
@@ -17,9 +17,10 @@
 #define TAKE_MS 5000
 /* How long a run may be queued before its caller gets an answer. */
 #define QUEUED_MS 30000
-/* QUEUED_MOMENT_MS applies instead if the run ahead waits for input, or was started GIVEN_UP_MS ago, so its caller
- * has probably given up: clients that time out or cancel often send only their next request. If it is younger than
- * that, the answer comes when it is not, unless both were sent in parallel, within PARALLEL_MS. */
+/* QUEUED_MOMENT_MS applies instead if the run ahead waits for input, or was started GIVEN_UP_MS ago. Its caller has
+ * then probably given up: clients that time out or cancel often just send their next request. If the run ahead is
+ * younger, the answer comes once it is GIVEN_UP_MS old, unless both were sent within PARALLEL_MS, as parallel
+ * requests are. */
 #define QUEUED_MOMENT_MS 300
 #define GIVEN_UP_MS 5000
 #define PARALLEL_MS 1000
@@ -32,7 +33,8 @@ struct run *run_find(struct dispatch *d, uint64_t call)
 	return NULL;
 }
 
-/* PID 1 executes runs of a kind one after the other and does not report when each begins. */
+/* PID 1 executes runs of a kind one after the other and does not report when each begins, so the first is assumed
+ * to have begun. */
 static void note_beginnings(struct dispatch *d)
 {
 	bool busy[RUN_INSTALL + 1] = { false };
@@ -64,7 +66,7 @@ struct run_waiter *run_take_waiter(struct run *run)
 	timer_stop(run->timer);
 	run->taking = false;
 	run->telling = 0;
-	run->asked_ms = 0;
+	run->pinged_ms = 0;
 	return w;
 }
 
@@ -82,19 +84,19 @@ static struct run_result take_result(struct run *run)
 	if (!run->after_kept)
 		result.behind = 0;
 	const struct run *ahead = result.behind ? run_find(run->dispatch, result.behind) : NULL;
-	result.behind_prompts = ahead && ahead->prompt.asked;
+	result.behind_prompts = ahead && ahead->prompt.open;
 	return result;
 }
 
-/* --- what is kept ------------------------------------------------------------------------------------------------ */
+/* --- kept runs --------------------------------------------------------------------------------------------------- */
 
-/* Whether results of `with` include the state of this run. */
+/* Whether the result of `with` also reports the state of this run. */
 static bool rides(const struct run *run, const struct run *with)
 {
 	return run != with && run->kind != RUN_INSTALL && !run->client && (is_kept(run) || run_is_old(run));
 }
 
-/* Whether all screens of the answer to the waiter are drawn; if not, starts the next one. */
+/* Whether all screens of the answer to the waiter are drawn; if not, starts to draw the next one. */
 static bool is_drawn(struct run *run)
 {
 	const struct run_waiter *w = run->waiter;
@@ -114,14 +116,14 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 	list_for_each(run, &d->runs, struct run, node) {
 		if (!rides(run, but))
 			continue;
-		/* A run whose last screen is not drawn yet is reported with the next answer. */
+		/* If the last screen is not drawn yet, the next answer reports the run's end. */
 		bool ended = run->ended && run_prompt_show(run);
 		result->earlier = xrealloc(result->earlier, (result->n_earlier + 1) * sizeof(*result->earlier));
 		struct earlier_result *e = &result->earlier[result->n_earlier++];
 		*e = (struct earlier_result){ .seq = run->call,
 					      .kind = run->kind,
 					      .ended = ended,
-					      .asks = run->prompt.asked,
+					      .waits_for_input = run->prompt.open,
 					      .queued = !run->began_ms && !run->prompt.begun,
 					      .age_ms = loop_now_ms() - run->started_ms };
 		if (!ended)
@@ -136,8 +138,8 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 static struct run *begin_again(struct dispatch *d, struct run *run, const struct wire_frame *frame)
 {
 	struct wire_call call = wire_read_call(frame);
-	/* Since version 3 the first hello names all runs. Any other run was reported, and its acknowledgement was
-	 * lost. */
+	/* Since version 3 the first hello names all runs. Any other run has already been reported, but its
+	 * acknowledgement was lost. */
 	if (!run && (frame->call > d->last_earlier || d->version >= 3))
 		return NULL;
 	if (!run)
@@ -150,9 +152,9 @@ static struct run *begin_again(struct dispatch *d, struct run *run, const struct
 	return run;
 }
 
-/* --- how it ends ------------------------------------------------------------------------------------------------- */
+/* --- reports ----------------------------------------------------------------------------------------------------- */
 
-/* Uses the words of the reference for a run that timed out. */
+/* Words the error of a run that timed out as the reference implementation does. */
 static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
 {
 	unsigned long long s = timeout_seconds;
@@ -214,7 +216,7 @@ static void answer_running(struct run *run)
 	w->on_end(w, &result, NULL);
 }
 
-/* Likewise, up to a mark, which PID 1 need not replay. */
+/* Reports the output up to a mark, and acknowledges it, so that PID 1 does not replay it. */
 static void tell_running(struct run *run, uint32_t mark)
 {
 	AUTO(buf_release) struct buf ack = { 0 };
@@ -230,7 +232,8 @@ static void tell_running(struct run *run, uint32_t mark)
 
 static void tell_when_drawn(struct run *run)
 {
-	/* Screens have their own deadlines. The timer is for a replay: then PID 1 is asked again. */
+	/* Drawing has its own deadline. This timer is for a replay in the meantime, after which PID 1 is asked
+	 * again. */
 	timer_start(run->timer, TAKE_MS, 0);
 	if (run->ended)
 		tell_end(run);
@@ -262,7 +265,7 @@ static void take_piece(struct run *run)
 	run_result_append(&run->result, &piece);
 }
 
-/* Ends the run with the output so far and our own cause. */
+/* Ends the run with the output so far and the reason `why`. */
 static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 {
 	take_piece(run);
@@ -275,7 +278,7 @@ static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 	answer_end(run);
 }
 
-/* A callback may start or stop runs, so loops over all runs collect them first. */
+/* A callback may start or stop runs, so the runs to end are moved to a list of their own first. */
 static void take_waited(struct dispatch *d, struct list *runs)
 {
 	list_init(runs);
@@ -295,7 +298,7 @@ void runs_cut(struct dispatch *d, enum ending ending, const struct fail *why)
 		run_cut(run, ending, why);
 }
 
-/* PID 1 does not respond: the fate of runs is unknown, and runs that were never sent have not run. */
+/* PID 1 does not respond. If the run was sent, its fate is unknown; if not, it has not run. */
 static void give_up_run(struct run *run)
 {
 	struct dispatch *d = run->dispatch;
@@ -324,7 +327,7 @@ static void runs_give_up(struct dispatch *d)
 
 /* --- time -------------------------------------------------------------------------------------------------------- */
 
-/* Runs of a kind wait for each other, so the guard covers all runs ahead, and this one until it is late. */
+/* Runs of a kind wait for each other, so the guard time covers all runs ahead, plus this one until it is late. */
 static uint64_t guard_ms(const struct run *run)
 {
 	uint64_t ms = run->timeout_seconds * 1000 + LATE_MS;
@@ -345,13 +348,13 @@ void run_guard(struct run *run)
 static void on_late(struct run *run)
 {
 	struct dispatch *d = run->dispatch;
-	if (!run->asked_ms) {
-		run->asked_ms = loop_now_ms();
+	if (!run->pinged_ms) {
+		run->pinged_ms = loop_now_ms();
 		dispatch_send_frame(d, FRAME_PING, 0);
 		timer_start(run->timer, SILENCE_MS, 0);
-	} else if (d->heard_ms < run->asked_ms) {
+	} else if (d->heard_ms < run->pinged_ms) {
 		runs_give_up(d);
-	} else if (loop_now_ms() - run->asked_ms < RUN_GRACE_MS - LATE_MS) {
+	} else if (loop_now_ms() - run->pinged_ms < RUN_GRACE_MS - LATE_MS) {
 		timer_start(run->timer, RUN_GRACE_MS - LATE_MS - SILENCE_MS, 0);
 	} else {
 		AUTO(fail_release) struct fail f = { 0 };
@@ -361,7 +364,7 @@ static void on_late(struct run *run)
 	}
 }
 
-/* A later answer includes the output. */
+/* Sets the output aside for a later answer. */
 void run_answer_empty(struct run *run)
 {
 	AUTO(run_result_release) struct run_result kept = run->result;
@@ -448,7 +451,7 @@ static int put_request(struct buf *request, const struct dispatch *d, uint32_t c
 						.keep_over = collect_keep_over(d->config) });
 }
 
-/* The number of runs that PID 1 holds, and their bytes there. */
+/* The number of runs that PID 1 holds, and the bytes of those that have not ended. */
 static size_t held(const struct dispatch *d, size_t *ret_bytes)
 {
 	size_t n = 0;
@@ -465,7 +468,8 @@ static bool is_task(const struct run *run)
 	return run->waiter && run->waiter->holds;
 }
 
-/* A run without a waiter as far as we know, or one that its waiter lets run without a time limit. */
+/* True if the run may continue for long after its caller stopped waiting: it has no waiter, the caller may have
+ * given up, or it is a task. */
 static bool is_endless(const struct run *run)
 {
 	return is_kept(run) || run_is_old(run) || is_task(run);
@@ -475,7 +479,7 @@ static bool is_endless(const struct run *run)
 static uint64_t queued_limit(const struct run *run)
 {
 	uint64_t age = loop_now_ms() - run->started_ms;
-	if (run->prompt.asked)
+	if (run->prompt.open)
 		return QUEUED_MOMENT_MS;
 	if (!run->waiter || run->client || age < PARALLEL_MS)
 		return UINT64_MAX;
@@ -503,7 +507,7 @@ static void set_patience(struct run *run, uint64_t wait_ms, uint64_t queued_ms)
 	if (wait_ms != RUN_WAIT_FOR_END) {
 		run->patience = FOR_A_WHILE;
 		timer_start(run->timer, wait_ms, 0);
-	} else if (run->after_kept && !run->client) { /* a client sees that its run waits, and can interrupt it */
+	} else if (run->after_kept && !run->client) { /* a client sees that its run is queued, and can interrupt it */
 		run->patience = UNTIL_BEGUN;
 		timer_start(run->timer, MIN(run->timeout_seconds * 1000, queued_ms), 0);
 	} else {
@@ -540,7 +544,7 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	note_beginnings(d);
 	set_patience(run, spec->wait_ms, queued_ms);
 	d->used_ms = loop_now_ms();
-	/* PID 1 accepts only increasing numbers, so before its hello older runs may have to be sent first. */
+	/* PID 1 accepts only increasing numbers. Before its hello, older runs may have to be sent first. */
 	if (d->open)
 		run_send(run);
 	return run->call;
@@ -584,7 +588,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 	run->beside = mark.beside;
 	run_prompt_read(run, frame);
 	if (mark.number <= run->told) {
-		/* Its acknowledgement was lost with a connection. */
+		/* This mark was reported, but its acknowledgement was lost with a connection. */
 		AUTO(run_result_release) struct run_result known = { 0 };
 		collect_finish(run->collect, &known);
 		run_prompt_restart(run);
@@ -610,7 +614,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 }
 
 /* Reports the prompt to the waiter, with all output before it. */
-static void ask(struct run *run)
+static void report_prompt(struct run *run)
 {
 	if (run->waiter && run->patience == FOR_A_WHILE && !run->taking && run_prompt_is_due(run))
 		timer_start(run->timer, 0, 0);
@@ -638,7 +642,7 @@ int runs_frame(struct dispatch *d, const struct wire_frame *frame)
 		run_tell_replay(run);
 	if (frame->type == FRAME_CALL)
 		run = begin_again(d, run, frame);
-	/* Replay of an abandoned run: acknowledge its end so PID 1 can forget it. */
+	/* The replay of a run that was abandoned or reported: acknowledge its end, so that PID 1 forgets it. */
 	if (!run && frame->type == FRAME_END)
 		dispatch_ack(d, frame->call);
 	if (!run)
@@ -651,7 +655,7 @@ int runs_frame(struct dispatch *d, const struct wire_frame *frame)
 	if (frame->type == FRAME_PROMPT)
 		run_prompt_read(run, frame);
 	if (frame->type == FRAME_PROMPT || frame->type == FRAME_CALL)
-		ask(run);
+		report_prompt(run);
 	if (frame->type == FRAME_PROMPT)
 		return 0;
 	int r = collect_frame(run->collect, frame);

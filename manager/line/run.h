@@ -1,5 +1,5 @@
-/* One execution on a line: sent immediately (PID 1 keeps the order), collected, and kept until its end was reported.
- * The line owns it. A run has at most one waiter.
+/* One execution on a line: sent immediately (PID 1 keeps the order), collected, and kept until its end has been
+ * reported. The line owns it. A run has at most one waiter.
  *
  * A run without a waiter (its wait ended, or an earlier server started it) keeps running and is kept: results of
  * other runs include its state and its end. Only what was reported is acknowledged, so nothing is lost and nothing
@@ -23,17 +23,17 @@ struct run_waiter {
 	/* A display, as it arrives. If this is set, output after the head is reported only by on_tail, at the end.
 	 * May be NULL. */
 	void (*on_display)(struct run_waiter *w, const struct shown_display *display);
-	/* All output since the last report follows again. `displays` is the number of earlier displays, without
-	 * updates. May be NULL. */
+	/* PID 1 replays the run: all output since the last report follows again. `displays` is the number of
+	 * displays shown before, without updates. May be NULL. */
 	void (*on_replay)(struct run_waiter *w, size_t displays);
-	/* Called once, with what is new: the end, or (ENDING_RUNNING) the output so far when the wait is over; the
-	 * run then continues and is kept. If nothing ran, f is set instead. The owner may change the result; it is
-	 * released after the call. */
+	/* Called once, with everything since the last report: when the run has ended, or when the wait is over
+	 * (ENDING_RUNNING or ENDING_WAITING). In the second case the run continues and is kept. If nothing ran, f
+	 * is set instead. The owner may change the result, which is released after the call. */
 	void (*on_end)(struct run_waiter *w, struct run_result *result, const struct fail *f);
-	/* The end is acknowledged by run_told(), once it is stored. Until then PID 1 repeats it on each new
-	 * connection, also to the next server. Its result does not include other runs. */
+	/* The owner stores the end and then acknowledges it by run_told(). Until then PID 1 repeats the end on each
+	 * new connection, also to the next server. The result does not include other runs. */
 	bool holds;
-	/* 0, or the number of a client, whose result does not include other runs either. */
+	/* The number of the client that waits, or 0. Results for such a client do not include other runs either. */
 	uint64_t client;
 
 	/* Private; NULL = not waiting. */
@@ -54,43 +54,44 @@ struct run_spec {
 	const struct wire_install *install; /* for an install */
 };
 
-/* Returns its number, or 0 with f if it cannot be started; then w does not wait. */
+/* Returns the run's number, or 0 with f if it cannot be started; w is then not called. */
 uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_waiter *w, struct fail *f);
 /* Waits for a run without a waiter. -1 with f: unknown number, already reported, has a waiter, or belongs to
  * another client. */
 int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_waiter *w, struct fail *f);
-/* Waits for the end of a run without a waiter, without a time limit. -1: unknown number. */
+/* Waits for the end of a run without a waiter, without a time limit for the wait. -1 if there is no such run. */
 int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w);
-/* Replaces a waiter by another, which waits for the end. */
+/* Replaces a waiter with another, which waits for the end. */
 void run_pass(struct run_waiter *from, struct run_waiter *to);
-/* The end is stored elsewhere: PID 1 may forget the run. */
+/* Call it when the end is stored: PID 1 may then forget the run. */
 void run_told(struct dispatch *d, uint64_t number);
-/* 0 if the run belongs to this client; -1 with f if not, or as for run_join(). */
+/* 0 if the run belongs to this client; -1 with f if not, or if the number is unknown or its end already
+ * reported. */
 int run_check_client(struct dispatch *d, uint64_t number, uint64_t client, struct fail *f);
-/* True if it has a waiter. */
+/* True if it has a waiter that has probably not given up. */
 bool run_is_waited(struct dispatch *d, uint64_t number);
-/* True if another user of the session started it. */
+/* True if the run exists and was not started by this client. */
 bool run_is_foreign(struct dispatch *d, uint64_t number, uint64_t client);
 bool run_has_ended(struct dispatch *d, uint64_t number);
 /* Sends input to an interactive run without a waiter; keys are given by name (manager/line/keys.h). -1 with f if
  * it cannot accept input. */
 int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, struct fail *f);
-/* The kind of a run that is running or kept; -1 with f as for run_join(). */
+/* The kind of a run that is running or kept; -1 with f if the number is unknown or its end already reported. */
 int run_kind(struct dispatch *d, uint64_t number, enum run_kind *ret, struct fail *f);
 struct run_state {
 	uint32_t number;
 	enum run_kind kind;
-	bool ended;  /* its end was not reported yet */
+	bool ended;  /* it has ended, but its end was not reported yet */
 	bool waited; /* has a waiter */
 	bool begun;
-	bool asks; /* waits for input */
+	bool waits_for_input; /* it has an open prompt */
 	uint64_t age_ms;
 };
 /* All runs, by number; the caller frees the vector. */
 struct run_state *runs_list(const struct dispatch *d, size_t *ret_n);
-/* Asks for its end. The waiter, or the next one, gets the result. */
+/* Asks PID 1 to interrupt the run. Its waiter, or the next one, gets the result. */
 void run_interrupt(struct dispatch *d, uint64_t number);
-/* The client has gone: interrupts its runs; their ends are not reported. */
+/* The client has disconnected: interrupts its runs, whose ends are then not reported. */
 void runs_end_client(struct dispatch *d, uint64_t client);
 /* Stops waiting. The run continues and is kept. */
 void run_leave(struct run_waiter *w);
@@ -98,9 +99,9 @@ void run_leave(struct run_waiter *w);
 void run_abandon(struct run_waiter *w);
 
 /* --- for the line ---------------------------------------------------------------------------------------------- */
-/* Work for a worker before runs_frame() gets this frame; NULL = none. See collect_prepare(). */
+/* Work that a worker must do before runs_frame() gets this frame; NULL = none. See collect_prepare(). */
 struct prepared *runs_prepare(struct dispatch *d, const struct wire_frame *frame);
-/* Takes the finished work. runs_frame() follows with the same frame. */
+/* Takes the finished work. Call runs_frame() next, with the same frame. */
 void runs_take_prepared(struct dispatch *d, uint32_t call, struct prepared *p);
 /* Handles a numbered frame that is not for a transfer or console. 0, or negative if PID 1 violated the protocol. */
 int runs_frame(struct dispatch *d, const struct wire_frame *frame);
@@ -108,9 +109,9 @@ int runs_frame(struct dispatch *d, const struct wire_frame *frame);
 void runs_inherit(struct dispatch *d, const struct wire_hello *hello);
 /* After a hello: PID 1 replays the runs it knows; the others are sent again. */
 void runs_resume(struct dispatch *d, uint32_t last_known);
-/* Ends all runs that have a waiter, with the output so far and our own cause. */
+/* Ends all runs that have a waiter, with the output so far and the reason `why`. */
 void runs_cut(struct dispatch *d, enum ending ending, const struct fail *why);
-/* Drops all runs without an answer. */
+/* Drops all runs without calling back. */
 void runs_release(struct dispatch *d);
 /* True if anything runs, started by this server or an earlier one. */
 bool runs_busy(const struct dispatch *d);

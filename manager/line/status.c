@@ -9,7 +9,7 @@
 /* Protocol version: an older PID 1 does not know STATUS. */
 #define VERSION_OF_STATUS 3
 #define TEXT_CHARS 120
-/* All lookers share one number, so one answer serves all of them. */
+/* All waiters share one number, so one answer serves all of them. */
 #define CALL 1
 
 void status_stop(struct status_waiter *w)
@@ -30,7 +30,7 @@ static void on_limit(void *ctx)
 
 void status_lost(struct dispatch *d)
 {
-	/* A callback may start another status. It is not in this round. */
+	/* A callback may start another request, which waits for an answer of its own. */
 	for (size_t left = list_length(&d->status_waiters); left > 0; left--) {
 		struct status_waiter *w = list_first(&d->status_waiters, struct status_waiter, node);
 		if (!w)
@@ -51,13 +51,13 @@ void status_start(struct status_waiter *w, struct dispatch *d)
 	w->dispatch = d;
 	list_append(&d->status_waiters, &w->node);
 	w->limit = timer_new(d->loop, on_limit, w);
-	bool asked = d->open && d->version >= VERSION_OF_STATUS;
-	timer_start(w->limit, asked ? LIMIT_MS : 0, 0);
-	if (asked)
+	bool sent = d->open && d->version >= VERSION_OF_STATUS;
+	timer_start(w->limit, sent ? LIMIT_MS : 0, 0);
+	if (sent)
 		dispatch_send_frame(d, FRAME_STATUS, CALL);
 }
 
-/* --- what PID 1 says --------------------------------------------------------------------------------------------- */
+/* --- the answer -------------------------------------------------------------------------------------------------- */
 
 static char *text_of(const json_t *object, const char *name)
 {
@@ -65,7 +65,7 @@ static char *text_of(const json_t *object, const char *name)
 	const char *s = json_string_value(json_object_get(object, name));
 	if (s)
 		utf8_clean(&clean, s, utf8_head(s, strlen(s), TEXT_CHARS));
-	/* Cleaning replaces hidden characters by longer text. */
+	/* Cleaning replaces hidden characters with longer text, so cut again. */
 	clean.len = utf8_head(buf_str(&clean), clean.len, TEXT_CHARS);
 	return buf_steal_str(&clean);
 }
@@ -119,7 +119,7 @@ int status_frame(struct dispatch *d, const struct wire_frame *frame)
 		return -1;
 	read_disks(&status, json_object_get(info, "disks"));
 	read_variables(&status, json_object_get(info, "variables"));
-	/* A callback may start another status. It is not in this round. */
+	/* A callback may start another request, which waits for an answer of its own. */
 	for (size_t left = list_length(&d->status_waiters); left > 0; left--) {
 		struct status_waiter *w = list_first(&d->status_waiters, struct status_waiter, node);
 		if (!w)

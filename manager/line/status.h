@@ -6,9 +6,9 @@
 #include "manager/line/dispatch.h"
 #include "manager/model/session-status.h"
 
-/* Embedded in its owner, zeroed before. */
+/* Embedded in its owner, which zeroes it before use. */
 struct status_waiter {
-	/* Once, from the loop. */
+	/* Called once, from the loop. Without an answer, status->answered is false. */
 	void (*on_status)(struct status_waiter *w, const struct session_status *status);
 
 	/* Private. */

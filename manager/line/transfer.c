@@ -14,7 +14,7 @@ void transfer_cancel(struct transfer *t)
 {
 	if (!t->dispatch || !t->call)
 		return;
-	/* PID 1 may still have frames on the way, up to its END. This one swallows them. */
+	/* Frames of PID 1 may still arrive until its END. This abandoned transfer discards them. */
 	struct transfer *rest = new0(struct transfer);
 	rest->dispatch = t->dispatch;
 	rest->call = t->call;

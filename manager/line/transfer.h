@@ -4,19 +4,21 @@
 
 #include "manager/line/dispatch.h"
 
-/* Embedded in its owner. While joined to a line it gets the end of the line; between begin and END it is one
- * transfer. */
+/* Embedded in its owner. While it is joined to a line, on_lost reports the end of the line. It can make several
+ * transfers, one after the other, each from its begin to its END. */
 struct transfer {
 	struct list node;
 	struct dispatch *dispatch; /* NULL = not joined */
 	uint32_t call;		   /* 0 = no transfer */
-	uint32_t last;		   /* the current transfer or the one before; 0 = none yet */
+	uint32_t last;		   /* number of the current or the previous transfer; 0 = none yet */
 	bool abandoned;		   /* cancelled: further frames are ignored */
 	/* Called when a transfer begins; `last` is its number. */
 	void (*on_begun)(struct transfer *t);
-	/* A frame of the transfer; after END the next may begin. Returns negative if PID 1 violated the protocol. */
+	/* Called for each frame of the transfer; after END the next may begin. Returns negative if PID 1 violated
+	 * the protocol. */
 	int (*on_frame)(void *ctx, const struct wire_frame *frame);
-	/* The transfer ended without an END. If the container is gone, it is no longer joined. */
+	/* The transfer ended without an END. If the container is gone, the struct is no longer joined to the
+	 * line. */
 	void (*on_lost)(void *ctx, const struct fail *f);
 	void *ctx;
 };
@@ -28,15 +30,15 @@ void transfer_leave(struct transfer *t);
 int transfer_begin(struct transfer *t, const struct wire_files *call, struct fail *f);
 /* Sends frames of the transfer. */
 void transfer_send(struct transfer *t, const struct buf *frames);
-/* Ends the transfer at PID 1. It stays joined and may begin again. */
+/* Ends the transfer at PID 1. `t` stays joined, and the next transfer may begin. */
 void transfer_cancel(struct transfer *t);
 
 /* --- for the line ---------------------------------------------------------------------------------------------- */
 /* True if the frame belongs to a transfer; *ret is then 0 or negative. */
 bool transfers_frame(struct dispatch *d, const struct wire_frame *frame, int *ret);
-/* The connection is gone; `gone`: the container too. */
+/* The connection broke. `gone`: the container is gone too. */
 void transfers_lost(struct dispatch *d, const struct fail *f, bool gone);
-/* True if files are being copied, also between two transfers. */
+/* True while files are being copied, including the time between two transfers of a copy. */
 bool transfers_busy(const struct dispatch *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* Bytes over `husk-client attach`, which the engine runs in the container. */
+/* Carries bytes over `husk-client attach`, which the engine runs in the container. */
 #include "base/alloc.h"
 #include "manager/line/transport.h"
 

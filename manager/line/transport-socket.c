@@ -1,6 +1,6 @@
-/* Bytes over a socket that PID 1 dials where host and engine share a kernel, else over the engine's exec. Only
- * trying shows which works: if PID 1 does not dial within a short time, the transport falls back to exec and stays
- * with it. */
+/* Carries bytes over a socket that PID 1 dials if host and engine share a kernel, otherwise over the engine's exec.
+ * Only an attempt shows whether the socket works: if PID 1 does not dial within a short time, the transport falls
+ * back to exec and stays with it. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -14,11 +14,11 @@
 #include "manager/line/folder.h"
 #include "manager/line/transport.h"
 
-/* PID 1 dials as its first act, and as soon as a socket appears. */
+/* PID 1 dials when it starts, and whenever a socket appears. */
 #define PATIENCE_MS 2000
-/* If the settings allow only the socket, there is no fallback to `docker exec`. */
+/* If the settings ask for the socket, PID 1 gets more time before the fallback to exec. */
 #define LONG_PATIENCE_MS 10000
-/* Bytes that wait for a connection, such as a hello and pings. */
+/* Limit for bytes that wait for a connection, such as a hello and pings. */
 #define PENDING_MAX (1u << 20)
 
 struct local {
@@ -32,12 +32,12 @@ struct local {
 	struct transport_handler handler;
 
 	char *folder; /* NULL = none */
-	bool adopted; /* PID 1 may have another controller and not dial */
+	bool adopted; /* another server may control PID 1, which then does not dial */
 	char id[CONTAINER_ID_SIZE];
 	int listen_fd; /* -1 = not listening */
 	uint64_t inode;
 	struct listener *listener;
-	int candidate; /* connection that the engine is asked about; -1 = none */
+	int candidate; /* a connection while the engine is asked about its process; -1 = none */
 	struct engine_query *query;
 	struct timer *patience;
 	struct buf pending;
@@ -126,7 +126,7 @@ static void local_pause(struct transport *t, bool paused)
 		stream_pause(l->stream, paused);
 }
 
-/* --- who dials --------------------------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------------------------- */
 
 static void welcome(struct local *l, int fd)
 {
@@ -168,11 +168,11 @@ static void on_state(void *ctx, const struct engine_answer *answer, const struct
 		refuse(l, fd, pid);
 }
 
-static void ask_engine(struct local *l, int fd)
+static void query_engine(struct local *l, int fd)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct query_spec spec = {
-		.question = ENGINE_QUERY_CONTAINER, .subject = l->container, .done = on_state, .ctx = l
+		.kind = ENGINE_QUERY_CONTAINER, .subject = l->container, .done = on_state, .ctx = l
 	};
 	l->query = l->query ? NULL : l->engine->ops->query(l->engine, &spec, &f);
 	l->candidate = l->query ? fd : -1;
@@ -188,7 +188,7 @@ static void on_connection(void *ctx, int fd)
 	if (verdict == DIALER_IS_PID1)
 		welcome(l, fd);
 	else if (verdict == DIALER_IS_UNKNOWN && !l->query)
-		ask_engine(l, fd);
+		query_engine(l, fd);
 	else
 		refuse(l, fd, pid);
 }
@@ -254,6 +254,12 @@ static const char *local_name(const struct transport *t)
 	return l->by_exec ? l->exec->ops->name(l->exec) : "socket";
 }
 
+static bool local_is_direct(const struct transport *t)
+{
+	const struct local *l = container_of(t, const struct local, transport);
+	return l->stream && !l->failed;
+}
+
 static void local_explain(struct transport *t, const char *text, size_t n, struct fail *f)
 {
 	struct local *l = local_of(t);
@@ -284,6 +290,7 @@ struct transport *transport_local_new(struct loop *loop, struct engine *engine, 
 		.open = local_open,
 		.write = local_write,
 		.pause = local_pause,
+		.is_direct = local_is_direct,
 		.close = local_close,
 		.explain = local_explain,
 		.free = local_free,
@@ -334,8 +341,8 @@ void transport_local_created(struct transport *t, const struct engine_created *c
 	}
 	snprintf(l->id, sizeof(l->id), "%s", created->id);
 	folder_write_id(l->folder, l->id);
-	/* The container was created again: connections from the first one end with the old socket. The second one
-	 * sees the new socket and dials. */
+	/* The container was created again. Closing the old socket ends connections of the first container. The
+	 * second one sees the new socket and dials. */
 	if (created->again)
 		closep(&l->listen_fd);
 }

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* Bytes of lines that scrolled off and were not taken; further lines are only counted. */
+/* Limit for the bytes of lines that scrolled off and were not taken yet; further lines are only counted. */
 #define SCROLLED_MAX (1u << 20)
 /* A few bytes can redraw a whole screen. After FEED_MS of CPU time the rest is left out, except the last FEED_LAST
  * bytes. */
@@ -15,12 +15,12 @@
 #define FEED_LAST 4096
 #define FEED_MS 50
 
-/* Limits of a control sequence: libvterm 0.1.4 has room for 16 parameters, does not check, and its numbers
- * overflow. */
+/* Limits of a control sequence. libvterm 0.1.4 has room for 16 parameters but does not check their number, and
+ * large values overflow. */
 #define SEPARATORS_MAX 15
 #define DIGITS_MAX 5
 
-/* State of the byte stream, exact enough to know which character precedes a REP. */
+/* Where in the byte stream we are, exact enough to know which character precedes a REP. */
 enum place {
 	PLACE_TEXT,
 	PLACE_ESCAPE, /* after ESC and intermediate bytes */
@@ -32,9 +32,10 @@ struct vt {
 	VTerm *vterm;
 	VTermScreen *screen;
 	int rows, cols;
-	bool alternate; /* a full-screen program */
+	bool alternate; /* the alternate screen, which full-screen programs use */
 	VTermPos cursor;
-	/* Lines are counted from the first line ever; the screen begins at `pushed`. */
+	/* Line numbers count from the first line ever shown. The screen begins at line `pushed`; the first changed
+	 * line is `changed`. */
 	long pushed, changed; /* LONG_MAX = none */
 	struct buf scrolled;
 	size_t left_out;
@@ -89,7 +90,7 @@ static void read_row(const struct vt *t, int row, int cols, struct buf *line)
 			put_cell(line, &cell);
 }
 
-/* --- what libvterm tells ----------------------------------------------------------------------------------------- */
+/* --- callbacks of libvterm --------------------------------------------------------------------------------------- */
 
 static int on_damage(VTermRect rect, void *user)
 {
@@ -98,7 +99,8 @@ static int on_damage(VTermRect rect, void *user)
 	return 1;
 }
 
-/* True if all rows moved up; the lines that left were pushed. libvterm reports any other move as damage. */
+/* True if all rows moved up: on_pushline() receives the lines that leave the screen. libvterm reports any other
+ * move as damage. */
 static int on_moverect(VTermRect dest, VTermRect src, void *user)
 {
 	const struct vt *t = user;
@@ -168,7 +170,7 @@ struct vt *vt_free(struct vt *t)
 	return NULL;
 }
 
-/* --- in ---------------------------------------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t spent_ms(void)
 {
@@ -186,7 +188,7 @@ static enum place after_escape(char c)
 	return c < '0' ? PLACE_ESCAPE : PLACE_TEXT;
 }
 
-/* The byte, or NUL, which libvterm ignores, if it exceeds a limit. */
+/* Returns the byte, or NUL if it would exceed a limit; libvterm ignores NULs. */
 static char bound_parameter(struct vt *t, char c)
 {
 	if (c == ';' || c == ':') {
@@ -238,7 +240,7 @@ static void feed_step(struct vt *t, const char *data, size_t n)
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = filter(t, data[i]);
 	vterm_input_write(t->vterm, bytes, n);
-	/* Replies to the program's terminal queries are discarded: by now it has given up. */
+	/* Replies to terminal queries are discarded: by now the program has given up waiting for them. */
 	while (vterm_output_read(t->vterm, answer, sizeof(answer)))
 		continue;
 }
@@ -274,9 +276,9 @@ bool vt_application_keys(struct vt *t)
 	return n == 3 && bytes[1] == 'O';
 }
 
-/* --- out --------------------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------ */
 
-/* Rows up to the last one that is not empty. */
+/* Appends the rows from `first` up to the last one that is not empty. */
 static void add_rows(const struct vt *t, int first, struct buf *text)
 {
 	size_t empty = 0;

@@ -1,6 +1,6 @@
-/* A terminal as a person sees it, by libvterm: output of a command in, new text out. Output that is expensive to
- * draw is left out, but a single sequence can still take long, and libvterm may have bugs. So only husk-emulator
- * runs this code (emulator.h). */
+/* Draws the output of a command on a terminal, with libvterm, and returns the new text as a person would see it.
+ * Output that is expensive to draw is left out, but a single sequence can still take long, and libvterm may have
+ * bugs. So only husk-emulator runs this code (emulator.h). */
 #ifndef HUSK_MANAGER_LINE_VT_H
 #define HUSK_MANAGER_LINE_VT_H
 
@@ -13,7 +13,7 @@ struct vt *vt_new(int rows, int cols);
 /* Accepts NULL, returns NULL. */
 struct vt *vt_free(struct vt *t);
 void vt_feed(struct vt *t, const void *data, size_t n);
-/* Notes in the text that n bytes were dropped before the next ones. */
+/* Makes the text mention that n bytes were dropped before the next feed. */
 void vt_leave_out(struct vt *t, size_t n);
 /* The lines that changed since the last call, including those that scrolled off. For a full-screen program,
  * everything on the screen. Clean text; the caller owns it. */

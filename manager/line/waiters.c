@@ -36,7 +36,7 @@ struct run_state *runs_list(const struct dispatch *d, size_t *ret_n)
 						     .ended = run->ended,
 						     .waited = run->waiter != NULL,
 						     .begun = run->began_ms != 0,
-						     .asks = run->prompt.asked,
+						     .waits_for_input = run->prompt.open,
 						     .age_ms = loop_now_ms() - run->started_ms };
 	*ret_n = n;
 	return v;
@@ -135,9 +135,9 @@ void run_told(struct dispatch *d, uint64_t number)
 void run_interrupt(struct dispatch *d, uint64_t number)
 {
 	struct run *run = run_find(d, number);
-	/* The prompt is void; the run may prompt again. */
+	/* The interrupt ends the prompt; the run may prompt again. */
 	if (run)
-		run->prompt.asked = false;
+		run->prompt.open = false;
 	dispatch_send_frame(d, FRAME_INTERRUPT, (uint32_t)number);
 }
 

@@ -9,7 +9,7 @@
 
 #define DETAIL_MAX 1000
 #define NOTICES_MAX 20
-/* Limit of times that PID 1 reports. */
+/* Longer times in PID 1's frames are cut to this. */
 #define SECONDS_MAX (366 * 86400)
 
 void wire_release(struct wire *w)
@@ -150,6 +150,8 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 						 (int)FILE_WINDOW_MAX, "whole", 1, "links", 1) :
 				       json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes",
 						 (json_int_t)files->bytes, "entries", (json_int_t)files->entries);
+	if (files->into && json_object_set_new(payload, "into", json_string(files->into)) < 0)
+		return -1;
 	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
 }
 
@@ -423,7 +425,7 @@ void wire_prompt_release(struct wire_prompt *q)
 	*q = (struct wire_prompt){ 0 };
 }
 
-/* A number from 1 to max. */
+/* The field if it is a number from 1 to max, otherwise `standard`. */
 static int size_of(const json_t *object, const char *name, int standard, int max)
 {
 	json_int_t value = json_integer_value(json_object_get(object, name));
@@ -495,12 +497,14 @@ char *wire_read_progress(const struct wire_frame *frame)
 	return tail && *tail ? xstrdup(tail) : NULL;
 }
 
-int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f)
+int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, bool *ret_below, struct fail *f)
 {
 	json_auto_t *end = payload_json(frame);
 	const char *ending = json_string_value(json_object_get(end, "ending"));
 	const json_t *list = json_object_get(end, "notices");
 	json_int_t dropped = json_integer_value(json_object_get(end, "notices_dropped"));
+	if (ret_below)
+		*ret_below = json_is_true(json_object_get(end, "below"));
 	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)NOTICES_MAX); i++) {
 		AUTO(freep) char *text = sentence(json_array_get(list, i));
 		if (text)
@@ -521,7 +525,9 @@ void wire_read_console_end(const struct wire_frame *frame, struct wire_console_e
 	json_auto_t *end = payload_json(frame);
 	const char *ending = json_string_value(json_object_get(end, "ending"));
 	const json_t *code = json_object_get(end, "exit_code");
+	const char *cause = json_string_value(json_object_get(end, "cause"));
 	*ret = (struct wire_console_end){
+		.cause = cause ? cause_find(cause) : CAUSE_NONE,
 		.refused = !ending || streq(ending, "refused") || !json_is_integer(code),
 		.exit_code = (int)(json_integer_value(code) & 0xff),
 		.signal = (int)(json_integer_value(json_object_get(end, "signal")) & 0x7f),

@@ -1,5 +1,5 @@
-/* The manager's end of the frames (docs/protocol.md section 1): parses bytes of a hostile PID 1 into checked
- * frames, and builds the frames that the manager sends. */
+/* The manager's end of the protocol (docs/protocol.md section 1): parses the bytes of a PID 1, which may be
+ * hostile, into checked frames, and builds the frames that the manager sends. */
 #ifndef HUSK_MANAGER_LINE_WIRE_H
 #define HUSK_MANAGER_LINE_WIRE_H
 
@@ -39,7 +39,7 @@ struct wire_run {
 	size_t len;
 	uint64_t timeout_ms;
 	uint64_t stdout_limit, stderr_limit; /* bytes */
-	uint64_t keep_over;		     /* bytes of text above which PID 1 also keeps all of it in the session */
+	uint64_t keep_over;		     /* PID 1 keeps text of more bytes than this in the session */
 	const struct strv *env;		     /* NAME=value; NULL = none */
 	const char *cwd;		     /* NULL = none */
 	bool restart;			     /* for a cell: start a new interpreter */
@@ -52,13 +52,14 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
 struct wire_files {
 	bool export;
 	const char *path;	 /* in the session: what to export, or where the import goes */
-	uint64_t bytes, entries; /* import: what will follow */
+	uint64_t bytes, entries; /* import: the totals that will follow */
+	const char *into;	 /* import: name below `path` if that is a directory; NULL = none */
 };
 /* -1 if the path is not valid UTF-8. */
 int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files);
-/* The end of a transfer: 0 on success, else -1 with f filled from PID 1's message, cleaned. Notices are added,
- * bounded. */
-int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, struct fail *f);
+/* The end of a transfer: 0 on success, else -1 with f filled from PID 1's message, cleaned. Adds PID 1's notices,
+ * up to a limit. *ret_below (may be NULL): whether an import was placed below its path, under the name `into`. */
+int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, bool *ret_below, struct fail *f);
 
 struct wire_console {
 	const struct strv *command; /* empty = a shell */
@@ -68,14 +69,15 @@ struct wire_console {
 	const char *term;	    /* NULL = the default */
 	int rows, cols;
 };
-/* -1 if a word is not valid UTF-8, or all words are too long. */
+/* -1 if a word is not valid UTF-8, or the words are too long together. */
 int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *console);
 void wire_put_console_size(struct buf *out, uint32_t call, int rows, int cols);
 void wire_put_credit(struct buf *out, uint32_t call, uint32_t n);
 /* Bytes that PID 1 has processed; -1 if the frame is malformed. */
 int wire_read_credit(const struct wire_frame *frame, uint32_t *ret);
 struct wire_console_end {
-	bool refused; /* no program was started */
+	bool refused;	  /* no program was started */
+	enum cause cause; /* of the refusal */
 	int exit_code, signal;
 	bool oom;     /* killed for exceeding its memory */
 	char *detail; /* NULL = none. Owned */
@@ -83,7 +85,7 @@ struct wire_console_end {
 void wire_read_console_end(const struct wire_frame *frame, struct wire_console_end *ret);
 void wire_console_end_release(struct wire_console_end *end);
 
-/* A container's new purpose. */
+/* Assigns a container to a session or an install. */
 struct wire_claim {
 	const char *session; /* "" = an install */
 	uint64_t lease_seconds;
@@ -156,7 +158,7 @@ enum wire_event_kind {
 struct wire_event {
 	enum wire_event_kind kind;
 	char *detail;	  /* one sentence, bounded and cleaned; may be NULL. Owned */
-	enum cause cause; /* of an ending; CAUSE_NONE if not given */
+	enum cause cause; /* cause of an ending; CAUSE_NONE if not given */
 	/* For a claim: */
 	char *refused; /* why it was refused; NULL = accepted. Owned */
 	bool kernel_ready;
@@ -195,16 +197,16 @@ int wire_put_query(struct buf *out, uint32_t number, const struct wire_query *qu
 /* The contents of a CALL frame, which announces a replayed run. */
 struct wire_call {
 	enum run_kind kind;
-	uint32_t told; /* the last mark that PID 1 knows was reported */
+	uint32_t told; /* the last mark that was reported, as far as PID 1 knows */
 };
 struct wire_call wire_read_call(const struct wire_frame *frame);
 
-/* Asks for a MARK. aside: other runs of its kind need not wait for this one. Since version 3. */
+/* Asks for a MARK. aside: from now on, other runs of its kind need not wait for this one. Since version 3. */
 void wire_put_take(struct buf *out, uint32_t call, bool aside);
 /* Acknowledges everything up to this mark. */
 void wire_put_told(struct buf *out, uint32_t call, uint32_t mark);
 
-/* A MARK: everything that the run has produced up to here was sent. */
+/* A MARK frame: PID 1 has sent everything that the run had produced by then. */
 struct wire_mark {
 	uint32_t number;
 	bool queued, beside;
@@ -214,7 +216,7 @@ struct wire_mark {
 /* -1 if it is malformed. */
 int wire_read_mark(const struct wire_frame *frame, struct wire_mark *ret);
 
-/* The last output that a PROGRESS frame shows. The caller frees it; NULL if there is none. */
+/* The latest output of a run, from a PROGRESS frame. The caller frees it; NULL if there is none. */
 char *wire_read_progress(const struct wire_frame *frame);
 
 #endif

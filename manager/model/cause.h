@@ -1,5 +1,6 @@
-/* Why something failed or ended, in more detail than a kind. Code decides by the cause, and a face words its next
- * step by it. Each value has a name that is stored and shown. Sentences are never compared. */
+/* Why something failed or ended, in more detail than the kind of a struct fail. Code decides by the cause, never by
+ * the text of a message, and a face chooses the next step to suggest by it. Each cause has a name, which is stored
+ * and shown. */
 #ifndef HUSK_MANAGER_MODEL_CAUSE_H
 #define HUSK_MANAGER_MODEL_CAUSE_H
 
@@ -11,15 +12,15 @@ enum cause {
 	/* --- the engine --- */
 	CAUSE_NO_CLIENT,      /* the engine's client program cannot be run */
 	CAUSE_NO_ENGINE,      /* nothing answers at the engine's address */
-	CAUSE_ENGINE_SILENT,  /* it exists but does not answer in time */
-	CAUSE_ENGINE_REFUSED, /* it answered with an error */
+	CAUSE_ENGINE_SILENT,  /* the engine exists but does not answer in time */
+	CAUSE_ENGINE_REFUSED, /* the engine answered with an error */
 	CAUSE_NO_IMAGE,
 	CAUSE_NO_CONTAINER,  /* the container does not exist or does not run */
-	CAUSE_NOT_SUPPORTED, /* this engine does not support it */
+	CAUSE_NOT_SUPPORTED, /* the engine does not support the request */
 
 	/* --- a session's end --- */
 	CAUSE_STOPPED,	       /* on request */
-	CAUSE_STOPPED_BY_HAND, /* on request of a person at a terminal */
+	CAUSE_STOPPED_BY_HAND, /* at the request of a person at a terminal */
 	CAUSE_IDLE,
 	CAUSE_LIFETIME,
 	CAUSE_LEASE,
@@ -27,17 +28,17 @@ enum cause {
 	CAUSE_EXITED,  /* the container's process ended */
 	CAUSE_REMOVED, /* another program removed the container */
 	CAUSE_ENGINE_RESTARTED,
-	CAUSE_UNWATCHED, /* it died while no server was attached */
+	CAUSE_UNWATCHED, /* the session died while no server was attached */
 	CAUSE_TAKEN_OVER,
-	CAUSE_DISK,	     /* it exceeded its disk limit */
+	CAUSE_DISK,	     /* the session exceeded its disk limit */
 	CAUSE_KERNEL_FAILED, /* the kernel did not start */
 	CAUSE_PROTOCOL,	     /* PID 1 violated the protocol */
-	CAUSE_HALF_MADE,     /* its server ended during the start */
+	CAUSE_HALF_MADE,     /* the session's server ended during the start */
 
-	/* --- a call that did not run --- */
+	/* --- requests that were refused --- */
 	CAUSE_NO_SESSION,
 	CAUSE_OTHER_CONVERSATION,
-	CAUSE_OTHER_SERVER, /* another live server owns it */
+	CAUSE_OTHER_SERVER, /* another live server owns the session */
 	CAUSE_STARTING,
 	CAUSE_ADOPTING,
 	CAUSE_QUEUE_FULL,
@@ -48,31 +49,31 @@ enum cause {
 	CAUSE_LIMIT_CONVERSATIONS,
 	CAUSE_TOO_MUCH, /* memory, CPUs or disk beyond the operator's limit */
 	CAUSE_TOO_LITTLE,
-	CAUSE_USER_TAKEN,  /* between store and registry only: another name is tried */
+	CAUSE_USER_TAKEN,  /* another session has the same user; the registry then tries another name */
 	CAUSE_NOT_LISTED,  /* the operator does not offer this image */
 	CAUSE_UNFIT,	   /* the image lacks something that sessions need */
 	CAUSE_NETWORK_OFF, /* switched off by the operator */
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,
-	CAUSE_NO_DIRECTORY, /* the start directory does not exist */
+	CAUSE_NO_DIRECTORY, /* the directory to start in does not exist */
 	CAUSE_NOT_PROVEN,   /* the session failed its probe, or the probe could not be run */
 	CAUSE_NO_FENCE,	    /* the firewall rules cannot be set, and the network is refused without them */
 	CAUSE_NO_RUN,
-	CAUSE_RUN_TOLD,	       /* it has ended, and its result was delivered */
-	CAUSE_RUN_WAITED,      /* another request waits for it */
-	CAUSE_RUN_FOREIGN,     /* another client of the session started it */
-	CAUSE_NOT_INTERACTIVE, /* it was not started as interactive */
-	CAUSE_NO_PROMPT,       /* it is interactive but does not wait for input now */
+	CAUSE_RUN_TOLD,	       /* the run has ended, and its result was delivered */
+	CAUSE_RUN_WAITED,      /* another request waits for the run */
+	CAUSE_RUN_FOREIGN,     /* another client of the session started the run */
+	CAUSE_NOT_INTERACTIVE, /* the run was not started as interactive */
+	CAUSE_NO_PROMPT,       /* the run is interactive but does not wait for input now */
 	CAUSE_INPUT_SIZE,
-	CAUSE_OLD_SESSION,	/* its PID 1 belongs to an older Husk and does not support this */
-	CAUSE_INTERPRETER_BUSY, /* it answers queries only while it is idle */
-	CAUSE_CANNOT_ANSWER,	/* it does not support queries */
+	CAUSE_OLD_SESSION,	/* the session's PID 1 is from an older Husk and does not support the request */
+	CAUSE_INTERPRETER_BUSY, /* the interpreter answers queries only while it is idle */
+	CAUSE_CANNOT_ANSWER,	/* the interpreter does not support the query, or its answer is unusable */
 	CAUSE_NO_TASK,
 	CAUSE_TASK_EXPIRED,
 
 	/* --- a run without its end --- */
 	CAUSE_NO_ANSWER, /* the container sends nothing */
-	CAUSE_NO_END,	 /* it answers, but the run's end never arrived */
+	CAUSE_NO_END,	 /* the container answers, but the run's end never arrived */
 
 	/* --- installs --- */
 	CAUSE_INSTALL_FAILED,
@@ -80,20 +81,20 @@ enum cause {
 	CAUSE_INSTALL_MEMORY,
 	CAUSE_INSTALL_SIZE,
 	CAUSE_INSTALL_LOST,
-	CAUSE_INSTALL_INDEX, /* the package index is unreachable or refuses */
+	CAUSE_INSTALL_INDEX, /* the package index is unreachable or refuses the request */
 
 	/* --- files --- */
-	CAUSE_STREAM_BROKE, /* during a copy */
+	CAUSE_STREAM_BROKE, /* the connection to the session broke */
 	CAUSE_STALLED,	    /* the container stopped accepting or sending data */
 	CAUSE_NOT_EXPORTED,
-	CAUSE_FOLDER_TOO_LARGE, /* a folder to be copied with a program */
+	CAUSE_FOLDER_TOO_LARGE, /* the folder of a program, which is copied with it */
 	CAUSE_PATH_DENIED,	/* a host path outside the allowed folders */
 
 	/* --- attaching to another process --- */
 	CAUSE_NO_SERVER,     /* the connection was lost */
-	CAUSE_ATTACH_OFF,    /* it accepts no clients */
-	CAUSE_SERVER_SILENT, /* it does not answer */
-	CAUSE_OTHER_VERSION, /* protocol violation */
+	CAUSE_ATTACH_OFF,    /* the process accepts no clients */
+	CAUSE_SERVER_SILENT, /* the process does not answer */
+	CAUSE_OTHER_VERSION, /* the process violated the protocol; it may be of another version */
 
 	CAUSE_COUNT,
 };
@@ -103,10 +104,10 @@ const char *cause_name(enum cause cause);
 /* CAUSE_NONE for an unknown name. */
 enum cause cause_find(const char *name);
 
-/* Sets kind, cause and sentence; returns -1 like fail_set(). */
+/* Sets kind, cause and message; returns -1 like fail_set(). */
 int cause_set(struct fail *f, enum fail_kind kind, enum cause cause, const char *fmt, ...) PRINTF_LIKE(4, 5);
 enum cause cause_of(const struct fail *f);
-/* The only function that reports an unknown session. */
+/* Reports that there is no such session. All code uses this function for it. */
 int cause_no_session(struct fail *f, const char *id);
 
 #endif

@@ -7,7 +7,7 @@
 #define MIB (1ull << 20)
 #define TIB (1ull << 40)
 
-/* A SECRET may contain a password. It is shown only to a caller that asks for this one setting. */
+/* A SECRET may contain a password. It is shown only to a caller that asks for the setting by name. */
 enum setting_kind {
 	SETTING_NUMBER,
 	SETTING_SIZE,
@@ -26,10 +26,10 @@ struct setting {
 	size_t offset;
 	const char *fallback; /* NULL = the field stays NULL or 0 */
 	uint64_t min, max;
-	const char *const *choices; /* in numeric order; ends with NULL */
+	const char *const *choices; /* the index is the value; ends with NULL */
 	/* For docs/settings.md and husk(1). */
 	enum setting_group group;
-	const char *usual; /* the default in words, where fallback is NULL */
+	const char *usual; /* the default in words, if fallback is NULL */
 	const char *meaning, *example;
 };
 

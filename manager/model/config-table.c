@@ -1,5 +1,5 @@
-/* The table of settings: name, kind, default, range and documentation of each. `build/tools/pages/pages settings.md` prints the last
- * part as docs/settings.md, and husk(1) has the same text. */
+/* The table of settings: name, kind, default, range and documentation of each. The documentation is printed as
+ * docs/settings.md by `build/tools/pages/pages settings.md`, and husk(1) has the same text. */
 #include "base/log.h"
 #include "manager/model/config-private.h"
 #include "manager/model/runtime.h"
@@ -7,7 +7,7 @@
 #define YEAR 31536000ull
 #define MANY 1000000000ull
 
-/* Does not compile if the field is of another type than config.c writes. */
+/* Does not compile if the field does not have the type that config.c writes. */
 #define OFFSET(type, field)                                                                                            \
 	(offsetof(struct config, field) + 0 * sizeof(_Generic(((struct config *)0)->field, type : 0)))
 #define FIELD(setting, of, type, field) .name = setting, .kind = of, .offset = OFFSET(type, field)
@@ -16,7 +16,7 @@
 	FIELD(name, SETTING_NUMBER, uint64_t, field), .fallback = usual, RANGE(from, to)
 #define SIZE(name, field, usual, from, to)                                                                             \
 	FIELD(name, SETTING_SIZE, uint64_t, field), .fallback = usual, RANGE(from, to)
-/* A number of CPUs, kept as a quota. */
+/* A number of CPUs, stored as a quota. */
 #define CPUS(name, field) FIELD(name, SETTING_CPUS, uint64_t, field)
 #define BOOL(name, field, usual) FIELD(name, SETTING_BOOL, bool, field), .fallback = usual
 #define CHOICE(name, field, usual, words)                                                                              \
@@ -40,7 +40,7 @@ const struct setting config_settings[] = {
 	{ SIZE("CONTAINER_MEMORY_LIMIT", memory_limit, "2048m", 64 * MIB, 16 * TIB),
 	  DESCRIBE(LIMITS, "Memory of a session. Files in /workspace and /tmp count, and there is no swap.", "4g") },
 	{ NUMBER("CONTAINER_CPU_QUOTA", cpu_quota, "200000", 1000, 100000000),
-	  DESCRIBE(LIMITS, "CPU time of a session, in microseconds per 100,000. The default is two CPUs.", "400000") },
+	  DESCRIBE(LIMITS, "CPU time of a session, in microseconds per 100 ms. The default is two CPUs.", "400000") },
 	{ NUMBER("CONTAINER_PIDS_LIMIT", pids_limit, "512", 16, 4194304),
 	  DESCRIBE(LIMITS, "Processes and threads of a session.", "1024") },
 	{ SIZE("CONTAINER_TMPFS_SIZE", tmpfs_size, "200m", MIB, 16 * TIB),
@@ -108,14 +108,14 @@ const struct setting config_settings[] = {
 	/* --- network --------------------------------------------------------------------------------------------- */
 	{ BOOL("CONTAINER_NETWORK_ENABLED", network_enabled, "true"),
 	  DESCRIBE(NETWORK,
-		   "Whether sessions and installs may use the network. A call can only narrow it. Sessions never see "
-		   "each other.",
+		   "Whether sessions and installs may use the network. A call can only restrict this further. Sessions "
+		   "never see each other.",
 		   "false") },
 	{ STRING("CONTAINER_NETWORK_PRIVATE", network_private), .usual = "none",
 	  DESCRIBE(NETWORK,
 		   "Private networks and addresses that sessions and installs may reach besides public addresses, "
-		   "separated by commas. `all` opens all of them, the host included. Package indexes and enabled "
-		   "proxies are open without it.",
+		   "separated by commas. `all` opens all of them, including the host. Package indexes and enabled "
+		   "proxies are reachable in any case.",
 		   "10.1.0.0/16, fd12::/32") },
 	{ CHOICE("CONTAINER_NETWORK_FENCE", network_fence, "auto", fences),
 	  DESCRIBE(NETWORK,
@@ -208,15 +208,16 @@ const struct setting config_settings[] = {
 	{ BOOL("MCP_STRUCTURED_CONTENT", structured_content, "off"),
 	  DESCRIBE(
 		  ANSWERS,
-		  "Send `structuredContent` with results of runs, with all texts in full. Otherwise `_meta` counts the "
-		  "characters of texts above 4 KiB (`stdout_chars` for `stdout`), since the answer's text has them.",
+		  "Send `structuredContent` with results of runs, with all texts in full. Otherwise `_meta` gives only "
+		  "the number of characters of a text above 4 KiB (`stdout_chars` instead of `stdout`), because the "
+		  "answer already contains the text.",
 		  "on") },
 	{ CHOICE("PROMPTS_ANSWERED_BY", prompts, "model", answerers),
-	  DESCRIBE(
-		  ANSWERS,
-		  "Who answers the prompts of an interactive cell. `user` asks the person at the client by a form, if the "
-		  "client supports elicitation. Prompts that the person declines, and prompts for passwords, go to the model.",
-		  "user") },
+	  DESCRIBE(ANSWERS,
+		   "The person or model that answers prompts of an interactive cell. `user` asks the person at the "
+		   "client with a form, if the client supports elicitation. Prompts that the person declines, and "
+		   "prompts for passwords, go to the model.",
+		   "user") },
 	{ NUMBER("MCP_TASK_AFTER_SECONDS", task_after, "25", 0, 300),
 	  DESCRIBE(ANSWERS,
 		   "Seconds after which a call without `wait` becomes an MCP task, for clients that support tasks.",
@@ -256,24 +257,25 @@ const struct setting config_settings[] = {
 	{ SECRET("POSTGRES_PASSWORD", postgres_password), .usual = "none",
 	  DESCRIBE(STORE, "Password of that user.", "secret") },
 	{ STRING("POSTGRES_DB", postgres_db), .usual = "none", DESCRIBE(STORE, "Name of the database.", "husk") },
-	{ SECRET("ENCRYPTION_KEY", encryption_key), .usual = "made, and kept in the state folder",
+	{ SECRET("ENCRYPTION_KEY", encryption_key), .usual = "generated, and kept in the state folder",
 	  DESCRIBE(STORE,
 		   "Key of the hashes that protect the log (`husk history --verify`) and of settings in the store: at "
 		   "least 16 characters. Servers that share a store need the same key.",
 		   "$(openssl rand -base64 32)") },
 	{ SECRET("API_BASE_URL", api_base_url), .usual = "none",
-	  DESCRIBE(STORE, "Accepted for settings files of other servers, and not used.", "https://api.example.com") },
+	  DESCRIBE(STORE, "Not used. It is accepted so that settings files of other servers work.",
+		   "https://api.example.com") },
 
 	/* --- history --------------------------------------------------------------------------------------------- */
 	{ BOOL("HISTORY_KEEPS_CODE", history_keeps_code, "false"),
 	  DESCRIBE(HISTORY,
-		   "Keep what cells and commands were given and what they printed, up to 1 MiB each, sealed in the "
+		   "Keep the code of runs and their output, up to 1 MiB each, encrypted in the "
 		   "store. `husk history --ipynb` needs it.",
 		   "true") },
 	{ NUMBER("HISTORY_MAX_AGE_DAYS", history_max_age_days, "0", 0, 36500),
 	  DESCRIBE(HISTORY,
-		   "Days after the end of a session when its log is removed. A keyed record of how much there was "
-		   "stays. 0 means never.",
+		   "Days after the end of a session when its log is removed. Only a keyed record of how much was "
+		   "removed stays. 0 means never.",
 		   "90") },
 };
 const size_t config_n_settings = ARRAY_LEN(config_settings);
@@ -324,8 +326,8 @@ static void describe_sources(const struct runtime *runtime, describe_fn *fn, voi
 			   .group = SETTINGS_PACKAGES,
 			   .usual = "the installer's own",
 			   .meaning =
-				   "Where the runtime's installer finds packages, as that installer reads it. A login in a URL stays "
-				   "outside every container.",
+				   "Where packages come from. Husk passes the value to the runtime's installer, which defines its "
+				   "format. A login in a URL never enters a container.",
 			   .example = strstr(*name, "HOST") ? "packages.example.com" : "https://packages.example.com/",
 		   });
 }

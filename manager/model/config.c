@@ -1,4 +1,4 @@
-/* Reads the settings by the table in config-table.c. */
+/* Reads the settings that the table in config-table.c lists. */
 #include "manager/model/config.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "manager/model/networks.h"
 #include "manager/model/runtime.h"
 
-/* Memory for the interpreter, PID 1 and page tables beside full tmpfs mounts. */
+/* Memory that the interpreter, PID 1 and page tables need in addition to full tmpfs mounts. */
 #define MEMORY_BESIDE_TMPFS (256ull << 20)
 /* Where distributions keep trusted certificates: Debian and Arch, Fedora, openSUSE. */
 static const char *const host_ca_bundles[] = { "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
@@ -52,18 +52,6 @@ const char *config_origin(const struct config *c, const char *name)
 	return value == find_pair(&c->kept, name) ? "kept" : "environment";
 }
 
-static int bad_number(struct fail *f, const struct setting *s, const char *value)
-{
-	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is not a whole number from %llu to %llu", s->name, value,
-			(unsigned long long)s->min, (unsigned long long)s->max);
-}
-
-static int bad_size(struct fail *f, const struct setting *s, const char *value)
-{
-	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is not a size from %llum to %llum, such as 200m or 2g",
-			s->name, value, (unsigned long long)(s->min / MIB), (unsigned long long)(s->max / MIB));
-}
-
 static int choose(const struct setting *s, const char *value, uint64_t *ret, struct fail *f)
 {
 	AUTO(buf_release) struct buf all = { 0 };
@@ -74,7 +62,7 @@ static int choose(const struct setting *s, const char *value, uint64_t *ret, str
 		}
 		buf_printf(&all, "%s%s", i ? ", " : "", s->choices[i]);
 	}
-	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is none of: %s", s->name, value, buf_str(&all));
+	return fail_set(f, FAIL_INVALID, "setting %s: '%s' is not one of: %s", s->name, value, buf_str(&all));
 }
 
 #define CPUS_MOST 1000
@@ -97,12 +85,16 @@ static int apply(struct config *c, const struct setting *s, const char *value, s
 	switch (s->kind) {
 	case SETTING_NUMBER:
 		if (parse_u64(value, &number) < 0 || number < s->min || number > s->max)
-			return bad_number(f, s, value);
+			return fail_set(f, FAIL_INVALID, "setting %s: '%s' is not a whole number from %llu to %llu",
+					s->name, value, (unsigned long long)s->min, (unsigned long long)s->max);
 		*(uint64_t *)field = number;
 		return 0;
 	case SETTING_SIZE:
 		if (parse_size(value, &number) < 0 || number < s->min || number > s->max)
-			return bad_size(f, s, value);
+			return fail_set(f, FAIL_INVALID,
+					"setting %s: '%s' is not a size from %llum to %llum, such as 200m or 2g",
+					s->name, value, (unsigned long long)(s->min / MIB),
+					(unsigned long long)(s->max / MIB));
 		*(uint64_t *)field = number;
 		return 0;
 	case SETTING_CPUS:
@@ -167,7 +159,7 @@ static bool is_word(const char *text)
 	return n <= 128 && strspn(text, allowed) == n;
 }
 
-/* A ceiling below every session's default would have no effect. */
+/* A ceiling below the default is an error: sessions that request nothing would exceed it. */
 static int check_ceilings(const struct config *c, struct fail *f)
 {
 	const struct {
@@ -180,7 +172,7 @@ static int check_ceilings(const struct config *c, struct fail *f)
 		if (!pairs[i].most || pairs[i].most >= pairs[i].has)
 			continue;
 		fail_set(f, FAIL_INVALID,
-			 "settings %s and %s: the most that a call may ask for is less than what every session has",
+			 "settings %s and %s: the maximum for one call is below the default of every session",
 			 pairs[i].max, pairs[i].usual);
 		return fail_hint(f, "raise %s or lower %s", pairs[i].max, pairs[i].usual);
 	}
@@ -203,7 +195,7 @@ static int check_together(const struct config *c, struct fail *f)
 	if (c->runtime && (!is_word(c->runtime) || *c->runtime == '-'))
 		return fail_set(
 			f, FAIL_INVALID,
-			"setting CONTAINER_RUNTIME: '%.128s' is no name of a runtime, such as runsc; letters, digits, '.', '_' and '-' only",
+			"setting CONTAINER_RUNTIME: '%.128s' is not the name of a runtime, such as runsc; letters, digits, '.', '_' and '-' only",
 			c->runtime);
 	if (c->thread_id && !is_word(c->thread_id))
 		return fail_set(f, FAIL_INVALID,
@@ -224,7 +216,8 @@ static int fill_private_networks(struct config *c, struct fail *f)
 	return 0;
 }
 
-/* Image names as engines write them: a registry with its port, folders, a tag, a digest. Never an option. */
+/* True for an image name as engines write it: a registry with its port, folders, a tag, a digest. It must not look
+ * like an option. */
 static bool is_reference(const char *text)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
@@ -249,7 +242,7 @@ static int fill_images(struct config *c, struct fail *f)
 				"setting CONTAINER_IMAGES: '%.100s' is not NAME=REFERENCE, such as tools=my-tools:1",
 				word);
 		if (strv_find(&c->image_names, name) != SIZE_MAX)
-			return fail_set(f, FAIL_INVALID, "setting CONTAINER_IMAGES: '%s' is there twice", name);
+			return fail_set(f, FAIL_INVALID, "setting CONTAINER_IMAGES: '%s' occurs twice", name);
 		strv_add(&c->image_names, name);
 		strv_add(&c->image_references, reference);
 	}
@@ -317,7 +310,7 @@ char *config_file_path(const char *env_file)
 	return file_path(NULL, env_file);
 }
 
-/* The folders of settings and records can be configured too. */
+/* A caller may also set the folders of settings, state and data. */
 static bool may_be_given(const char *name)
 {
 	return config_knows(name) || streq(name, "XDG_CONFIG_HOME") || streq(name, "XDG_STATE_HOME") ||
@@ -390,7 +383,7 @@ void config_release(struct config *c)
 	*c = (struct config){ 0 };
 }
 
-/* The package source of a runtime, from its manifest. */
+/* True for a setting that names a package source, according to a runtime's manifest. */
 static bool is_source(const char *name)
 {
 	size_t n;
@@ -446,7 +439,7 @@ const char *config_effective(const struct config *c, const char *name)
 {
 	const char *value = config_lookup(c, name);
 	const struct setting *s = config_setting(name);
-	/* config_load() completes paths and chooses some. */
+	/* config_load() completes paths and chooses some itself, so the field has the effective value. */
 	if (s && s->kind == SETTING_PATH)
 		return *(char *const *)((const char *)c + s->offset);
 	if (value)
@@ -482,4 +475,12 @@ void config_each_changed(const struct config *c, void (*fn)(void *ctx, const cha
 		if (value && config_settings[i].kind != SETTING_BY_NAME && !is_default(&config_settings[i], value))
 			fn(ctx, config_settings[i].name, config_is_secret(config_settings[i].name) ? NULL : value);
 	}
+}
+
+const char *runtime_image(const struct runtime *runtime, const struct config *config)
+{
+	char name[RUNTIME_SETTING_MAX];
+	runtime_image_setting(runtime, name);
+	const char *image = config_lookup(config, name);
+	return image ? image : runtime->image;
 }

@@ -1,7 +1,7 @@
-/* All settings in one const struct: the environment first, then one file (--env-file or
- * $XDG_CONFIG_HOME/husk/.env), then what husk config keeps, then the defaults. The working directory is never
- * read, because a cloned repository's .env must not configure a session. Names and defaults are compatible with
- * the reference. */
+/* All settings, in one const struct. Each value comes from the first source that has it: the environment, one file
+ * (--env-file or $XDG_CONFIG_HOME/husk/.env), the settings kept by husk config, or the defaults. The working
+ * directory is never read, because a cloned repository's .env must not configure a session. Names and defaults are
+ * compatible with the reference implementation. */
 #ifndef HUSK_MANAGER_MODEL_CONFIG_H
 #define HUSK_MANAGER_MODEL_CONFIG_H
 
@@ -9,17 +9,19 @@
 #include "base/strv.h"
 #include "manager/model/warm-pool.h"
 
-/* How PID 1 is reached: over a socket where that works, else by the engine's exec; or one of them alone. */
+/* How PID 1 is reached: TRANSPORT_AUTO uses a socket where that works, otherwise the engine's exec. */
 enum transport_choice { TRANSPORT_AUTO, TRANSPORT_EXEC, TRANSPORT_SOCKET };
 
-/* How an answer with pictures is sent: one text followed by the pictures, or each picture at its place. */
 enum prompt_answerer { PROMPTS_MODEL, PROMPTS_USER };
+
+/* How an answer with pictures is sent: one text followed by the pictures, or each picture in its place. */
 enum content_order { CONTENT_TEXT_FIRST, CONTENT_INTERLEAVED };
 
 /* Whether a session must pass the probe before it is used. */
 enum probe_choice { PROBE_OFF, PROBE_REQUIRE };
 
-/* If the firewall rules cannot be set, the network is granted with a warning, or refused. */
+/* If the firewall rules cannot be set, FENCE_AUTO grants the network with a warning, and FENCE_REQUIRE refuses
+ * it. */
 enum fence_choice { FENCE_AUTO, FENCE_REQUIRE };
 
 struct config {
@@ -29,7 +31,7 @@ struct config {
 	uint64_t pids_limit;
 	uint64_t tmpfs_size;			 /* bytes, each of /workspace and /tmp */
 	uint64_t home_size;			 /* bytes of the home directory, which is on disk */
-	uint64_t memory_max, cpus_max, disk_max; /* maximum that a call may request, in the same units; 0 = not set */
+	uint64_t memory_max, cpus_max, disk_max; /* most that a call may request, in the same units; 0 = not set */
 	uint64_t disk_floor;			 /* bytes that sessions and installs leave free on the engine's disk */
 	uint64_t execution_timeout;		 /* seconds: default of `timeout` */
 	uint64_t max_sessions;
@@ -43,7 +45,7 @@ struct config {
 	char *images;	    /* CONTAINER_IMAGES, unparsed */
 	struct strv image_names, image_references; /* the same, parsed */
 	char *runtime;	 /* CONTAINER_RUNTIME: the engine's runtime for containers; NULL = its default */
-	char *ca_bundle; /* CONTAINER_CA_BUNDLE; NULL = none; default the host's */
+	char *ca_bundle; /* CONTAINER_CA_BUNDLE, by default the host's; NULL = none */
 
 	/* DEPENDENCY_* */
 	uint64_t dependency_timeout;		    /* seconds for one install */
@@ -51,10 +53,10 @@ struct config {
 	uint64_t exports_max_size_per_conversation; /* bytes */
 	uint64_t exports_max_count_per_conversation;
 	uint64_t exports_max_age_days;	  /* 0 = kept forever */
-	uint64_t dependency_max_size;	  /* bytes of one set */
+	uint64_t dependency_max_size;	  /* bytes of one set of packages */
 	uint64_t dependency_cache_size;	  /* bytes of all sets */
-	uint64_t dependency_max_age_days; /* maximum age of a set with an open version */
-	bool history_keeps_code;	  /* keep code and output, sealed, in the store */
+	uint64_t dependency_max_age_days; /* maximum age of a set of packages that leaves a version open */
+	bool history_keeps_code;	  /* keep code and output in the store, encrypted */
 	uint64_t history_max_age_days;	  /* days to keep a session's history after its end; 0 = forever */
 
 	/* SESSION_* in seconds */
@@ -81,7 +83,7 @@ struct config {
 
 	char *storage_dir;
 	char *state_dir;
-	char *settings_file; /* may not exist */
+	char *settings_file; /* the file may not exist */
 	struct strv
 		import_allowed_dirs; /* folders that a model may import from; absolute, and existing when they were set */
 	char *api_base_url;
@@ -89,15 +91,14 @@ struct config {
 	char *database_url; /* DATABASE_URL; NULL and no postgres_host = the embedded store */
 	char *postgres_user, *postgres_password, *postgres_db, *postgres_host;
 	uint64_t postgres_port;
-	char *thread_id;     /* HUSK_THREAD_ID; NULL = the persistent one */
+	char *thread_id;     /* HUSK_THREAD_ID; NULL = the conversation that is kept in the state folder */
 	uint64_t transport;  /* HUSK_TRANSPORT: an enum transport_choice */
 	uint64_t log;	     /* HUSK_LOG: an enum log_level */
 	bool attach;	     /* HUSK_ATTACH: programs of this user may attach to sessions */
 	char *docker;	     /* HUSK_DOCKER: the client to run, default "docker" */
 	const char *engine;  /* engine kind; NULL = docker. Not a setting yet */
-	const char *meminfo; /* file that states the machine's memory; NULL = the kernel's. Not a setting */
-	const char *
-		helper; /* the husk program, for children that outlive this process; NULL = this process is one. Not a setting */
+	const char *meminfo; /* file that states the machine's memory; NULL = /proc/meminfo. Not a setting */
+	const char *helper;  /* the husk program, which runs children that outlive us; NULL = this one. Not a setting */
 
 	struct strv values;	  /* NAME=value pairs given by the caller, which take precedence */
 	bool without_environment; /* the environment is not read */
@@ -110,8 +111,8 @@ struct config_source {
 	const char *const *values; /* NAME=value, ends with NULL; NULL = none. An unknown name is rejected */
 	bool environment;
 	bool file;
-	const char *env_file; /* as below */
-	/* Reads the kept settings into ret; state_dir is already set. NULL = none are read. */
+	const char *env_file; /* as for config_load() */
+	/* Reads the settings kept by husk config into ret; c->state_dir is already set. NULL = none are read. */
 	int (*read_kept)(const struct config *c, struct strv *ret, struct fail *f);
 };
 int config_load_from(struct config *c, const struct config_source *source, struct fail *f);
@@ -120,19 +121,21 @@ int config_load_from(struct config *c, const struct config_source *source, struc
  * exist. -1 with f naming the bad setting. */
 int config_load(struct config *c, const char *env_file, struct fail *f);
 void config_release(struct config *c);
-/* Allows one more folder. -1 with f, which begins with `origin`, if the path is not absolute or not a folder. */
+/* Allows imports from one more folder. -1 with f, which begins with `origin`, if the path is not absolute or not a
+ * folder. */
 int config_allow_dir(struct config *c, const char *origin, const char *dir, struct fail *f);
 
-/* The value of a setting by the same rules (HUSK_IMAGE_PYTHON and the like); NULL if unset. Valid until release. */
+/* The value of a setting, from the same sources; NULL if unset. Also for settings without a field, such as
+ * HUSK_IMAGE_PYTHON. Valid until release. */
 const char *config_lookup(const struct config *c, const char *name);
-/* The source of that value: "given", "environment", "file", "kept" or "default". */
+/* The source of a setting's value: "given", "environment", "file", "kept" or "default". */
 const char *config_origin(const struct config *c, const char *name);
 /* Adds the names of all settings, including those of the runtimes, in a fixed order. */
 void config_names(struct strv *ret);
 /* The effective value: the setting, the default, or Husk's choice on this machine. NULL if there is none. Valid
  * until release. */
 const char *config_effective(const struct config *c, const char *name);
-/* Whether it may contain a password and is hidden in lists. */
+/* True if the setting may contain a password, so that lists hide it. */
 bool config_is_secret(const char *name);
 
 /* How settings are documented. The groups are the sections of docs/settings.md. */
@@ -155,18 +158,22 @@ struct setting_text {
 	const char *fallback; /* the default as it would be written, or NULL */
 	const char *usual;    /* the default in words, if fallback is NULL */
 	const char *meaning;
-	const char *example; /* a value, not the default */
+	const char *example; /* a value other than the default */
 };
 extern const char *const setting_group_titles[N_SETTING_GROUPS];
-/* Calls fn for each setting, in the order of the groups; the texts are static but for the names of a runtime's settings, which are
- * valid during the call. */
+/* Calls fn for each setting, in the order of the groups. The texts are static, except the names of a runtime's
+ * settings, which are valid only during the call. */
 void config_each_described(void (*fn)(void *ctx, const struct setting_text *text), void *ctx);
 
 /* The settings file that config_load() reads, whether it exists or not. The caller owns the path. */
 char *config_file_path(const char *env_file);
-/* True if this name in a settings file is known. */
+/* True if there is a setting with this name. */
 bool config_knows(const char *name);
 /* Calls fn for each setting that differs from its default, in a fixed order; value is NULL if it may be a secret. */
 void config_each_changed(const struct config *c, void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+
+struct runtime;
+/* The image of a runtime's sessions: HUSK_IMAGE_PYTHON and similar settings override the image of this build. */
+const char *runtime_image(const struct runtime *runtime, const struct config *config);
 
 #endif

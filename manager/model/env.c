@@ -22,13 +22,13 @@ int env_check(const struct env_var *v, size_t n, struct fail *f)
 		if (!is_name(v[i].name))
 			return cause_set(
 				f, FAIL_INVALID, CAUSE_ENV_NAME,
-				"env has a name that is none: \"%.80s\" (1 to %d bytes without '=', blanks or control characters)",
+				"env has an invalid name: \"%.80s\" (1 to %d bytes without '=', blanks or control characters)",
 				v[i].name, NAME_MAX_BYTES);
 		total += strlen(v[i].name) + 1 + strlen(v[i].value) + 1;
 	}
 	if (total > ENV_BYTES_MAX)
-		return cause_set(f, FAIL_INVALID, CAUSE_ENV_SIZE,
-				 "env is %zu bytes in all, with its names; at most %u are taken", total, ENV_BYTES_MAX);
+		return cause_set(f, FAIL_INVALID, CAUSE_ENV_SIZE, "env has %zu bytes with its names; the limit is %u",
+				 total, ENV_BYTES_MAX);
 	return 0;
 }
 

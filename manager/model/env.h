@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "base/strv.h"
 
-/* Total size as NAME=value with a NUL each. */
+/* Limit for all variables together, each counted as NAME=value with a NUL. */
 #define ENV_BYTES_MAX (64u << 10)
 
 struct env_var {
@@ -17,9 +17,10 @@ struct env_var {
 /* 0, or -1 with f for an invalid name (empty, too long, or with `=`, a blank or a control character) or more than
  * ENV_BYTES_MAX. */
 int env_check(const struct env_var *v, size_t n, struct fail *f);
-/* Adds them as NAME=value. */
+/* Adds the variables as NAME=value. */
 void env_copy(struct strv *out, const struct env_var *v, size_t n);
-/* Their names, separated by blanks, for the history; NULL if there are none. The caller owns the text. */
+/* The names of the variables, separated by blanks, for the history; NULL if there are none. The caller owns the
+ * text. */
 char *env_names(const struct env_var *v, size_t n);
 
 #endif

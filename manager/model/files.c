@@ -5,7 +5,7 @@
 void export_info_release(struct export_info *info)
 {
 	free(info->id);
-	free(info->thread);
+	free(info->conversation);
 	free(info->session_id);
 	free(info->path);
 	free(info->name);

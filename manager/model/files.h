@@ -15,23 +15,25 @@ struct import_item {
 	const char *content; /* inline content */
 	size_t content_len;
 	bool base64;
-	const char *source; /* a host path below the allowed folders, or, with */
-	bool own;	    /* the caller's own file: IMPORT_ALLOWED_DIRS does not apply. `source` is absolute */
-	int fd;		    /* own: the file or folder, open for reading; 0 = it is opened by its path */
-	bool project;	    /* own: a program's folder, see above */
+	const char *source; /* a path on the host, below the allowed folders unless `own` is set */
+	bool own;	    /* the caller's own file: IMPORT_ALLOWED_DIRS does not apply, and `source` is absolute */
+	int fd;		    /* if own: the file or folder, open for reading; 0 = `source` is opened */
+	bool project;	    /* if own: a program's folder, with the limits above */
 	const char *session_id, *path; /* an export of another session, or a member of an exported directory */
-	const char *destination;       /* NULL = /workspace plus the name of the source; ending in "/" = below it */
+	const char *destination;       /* NULL = "/workspace/"; if it ends with "/", the source's name is added */
+	const char *into; /* name to use below `destination` if that is a folder in the session; may be NULL */
 };
 
 /* An export as recorded in the store. */
 struct export_info {
-	char *id, *thread, *session_id, *path, *name, *hash;
-	char *hash_kind; /* hash algorithm: blake2b-256 or sha256-4m; NULL in lists, which include exports of earlier versions */
+	char *id, *conversation, *session_id, *path, *name, *hash;
+	char *hash_kind; /* hash algorithm: blake2b-256 or sha256-4m; NULL in lists of exports */
 	char *mime;	 /* NULL = unknown */
-	char *host_path; /* of the file, or of a tar of the directory */
+	char *host_path; /* path of the file, or of a tar of the directory */
 	char *uri;	 /* husk://exports/ID/NAME */
 	bool directory;
 	uint64_t size, stored, created_ms;
+	uint64_t mode, mtime_ms; /* of a file; 0 = unknown */
 };
 
 /* The result of one entry of an import or export. */
@@ -40,7 +42,7 @@ struct copy_result {
 	char *path;   /* absolute path in the session; NULL if the request was not a path */
 	bool success;
 	uint64_t size;
-	struct fail failure;	   /* why it failed; no kind if it succeeded */
+	struct fail failure;	   /* why it failed; its kind is not set if it succeeded */
 	struct strv notices;	   /* what was left out, and why */
 	struct export_info export; /* set for a successful export */
 };

@@ -15,11 +15,11 @@ struct handle {
 
 /* Letters, digits, '.', '_' and '-', a letter first, at most HANDLE_NAME_MAX. */
 bool handle_name_is_valid(const char *name);
-/* Not empty, of such characters, and no longer than a name: a name, or the beginning of an id. */
+/* True if the word can be a name or the beginning of an id: 1 to HANDLE_NAME_MAX of the characters above. */
 bool handle_is_word(const char *word);
-/* Finds the session that `word` refers to: by id, by the name of a live session, by a prefix of a live session's
- * id, or by a prefix of another's. -1 with f if there is none (CAUSE_NO_SESSION), or if several match; the message
- * lists them. */
+/* Finds the session that `word` refers to. It is compared, in this order, with ids, names of live sessions,
+ * prefixes of live sessions' ids, and prefixes of ended sessions' ids. -1 with f if there is none
+ * (CAUSE_NO_SESSION), or if several match; the message lists them. */
 int handle_find(const struct handle *v, size_t n, const char *word, size_t *ret, struct fail *f);
 
 #endif

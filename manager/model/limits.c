@@ -5,22 +5,22 @@
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
-/* Beside full tmpfs mounts; the same as in config.c for the settings. */
+/* Memory that processes need in addition to full tmpfs mounts; config.c requires the same of the settings. */
 #define MEMORY_FOR_PROCESSES (256 * MIB)
-/* A session needs room for at least one file. */
+/* Minimum sizes: a session needs room for at least one file. */
 #define TMPFS_LEAST (32 * MIB)
 #define HOME_LEAST (16 * MIB)
 /* A tenth of a CPU; with less, the interpreter does not start in time. */
 #define CPU_LEAST (CPU_PERIOD / 10)
-/* Multiple of its default that a session may have if no setting limits it. */
+/* If no setting limits it, a call may request this multiple of the default. */
 #define TIMES 4u
 
-/* One of the three limits: the default, the operator's ceiling (0 = four times the default), and the machine's
- * amount. */
+/* One of the three limits. `fallback` is the default, `set` the operator's ceiling (0 = four times the default),
+ * and `machine` what the machine has (0 = unknown). */
 struct ceiling {
 	const char *name;    /* the name of the argument */
 	const char *setting; /* the setting that raises the ceiling */
-	const char *usual;   /* the setting of the default */
+	const char *usual;   /* the setting that is the default */
 	uint64_t fallback, set, machine;
 	char *(*text)(uint64_t amount);
 };
@@ -53,7 +53,7 @@ static struct ceiling cpu_ceiling(const struct config *c, uint64_t machine)
 				 cpu_text };
 }
 
-/* The engine does not report its disk size. CONTAINER_DISK_FLOOR applies to every session. */
+/* The engine does not report its disk size. CONTAINER_DISK_FLOOR protects the disk from all sessions together. */
 static struct ceiling disk_ceiling(const struct config *c)
 {
 	return (struct ceiling){ "disk", "CONTAINER_DISK_MAX", "CONTAINER_HOME_SIZE", c->home_size, c->disk_max,
@@ -105,7 +105,8 @@ struct limits limits_default(const struct config *c)
 				.home = c->home_size };
 }
 
-/* Whole pages, and small enough that full mounts leave enough memory for processes. */
+/* The tmpfs size that goes with this memory: whole pages, and small enough that full mounts leave enough for
+ * processes. */
 static uint64_t tmpfs_for(const struct config *c, uint64_t memory)
 {
 	uint64_t share = (uint64_t)((long double)c->tmpfs_size * (long double)memory / (long double)c->memory_limit);
@@ -132,7 +133,7 @@ static int choose_cpus(struct limits *ret, const struct config *c, double cpus, 
 {
 	struct ceiling ceiling = cpu_ceiling(c, /* machine= */ 0);
 	if (!(cpus > 0 && cpus < 1e9))
-		return cause_set(f, FAIL_INVALID, CAUSE_TOO_MUCH, "cpus: %g is no number of CPUs", cpus);
+		return cause_set(f, FAIL_INVALID, CAUSE_TOO_MUCH, "cpus: %g is not a number of CPUs", cpus);
 	uint64_t quota = quota_of(cpus);
 	if (check_least(&ceiling, quota, MIN(CPU_LEAST, c->cpu_quota), f) < 0 || check_most(&ceiling, quota, f) < 0)
 		return -1;

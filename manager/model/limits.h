@@ -1,6 +1,6 @@
-/* The limits of one session, and how much a call may request. Settings are ceilings: CONTAINER_MEMORY_MAX,
- * CONTAINER_CPUS_MAX and CONTAINER_DISK_MAX. Without them the ceiling is four times a session's defaults, at most
- * half of the engine's machine. Nothing here contacts the engine. */
+/* The limits of one session, and how much a call may request. The settings CONTAINER_MEMORY_MAX, CONTAINER_CPUS_MAX
+ * and CONTAINER_DISK_MAX are the ceilings. If one is not set, the ceiling is four times a session's default, but at
+ * most half of what the engine's machine has. Nothing here contacts the engine. */
 #ifndef HUSK_MANAGER_MODEL_LIMITS_H
 #define HUSK_MANAGER_MODEL_LIMITS_H
 
@@ -29,18 +29,19 @@ struct limits_machine {
 };
 
 struct limits limits_default(const struct config *c);
-/* -1 with f if it is too little for a session, or more than the settings allow on any machine. */
+/* -1 with f if a requested limit is too low for a session, or higher than the settings allow on any machine. */
 int limits_choose(struct limits *ret, const struct config *c, const struct limits_wanted *wanted, struct fail *f);
-/* Whether the answer depends on the machine: more than the default is requested, and no setting limits it. */
+/* True if limits_check_machine() must follow, because more than the default is requested and no setting limits
+ * it. */
 bool limits_need_machine(const struct config *c, const struct limits_wanted *wanted);
 int limits_check_machine(const struct config *c, const struct limits_wanted *wanted, const struct limits_machine *m,
 			 struct fail *f);
-/* In CPUs. */
+/* The CPU quota as a number of CPUs. */
 static inline double limits_cpus(const struct limits *l)
 {
 	return (double)l->cpu_quota / CPU_PERIOD;
 }
-/* "4g", "512m": the form of settings and arguments. The caller owns it. */
+/* "4g", "512m": the form of settings and arguments. The caller owns the text. */
 char *limits_size_text(uint64_t bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* Networks and ports as text in the form of the engine's fence: ADDRESS/PREFIX, and ADDRESS/PREFIX,PORT. */
+/* Networks and ports as text, in the form that the engine's fence accepts: ADDRESS/PREFIX and
+ * ADDRESS/PREFIX,PORT. */
 #ifndef HUSK_MANAGER_MODEL_NETWORKS_H
 #define HUSK_MANAGER_MODEL_NETWORKS_H
 
@@ -17,7 +18,7 @@ struct url_place {
  * are skipped. */
 bool networks_read_url(const char *url, size_t n, struct url_place *ret);
 
-/* Adds each address of a host with this port. Blocks while the machine's resolver is asked. */
+/* Adds each address of a host with this port. Blocks until the machine's resolver has answered. */
 void networks_resolve(struct strv *list, const struct url_place *place);
 
 #endif

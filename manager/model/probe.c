@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "kernels/protocol.h"
 
-/* Several times the number of acts. */
+/* Several times the number of acts that husk-probe tries. */
 #define ACTS_MAX 1000
 #define SHOWN_MAX 10
 
@@ -65,7 +65,7 @@ int probe_read(struct probe_report *ret, const char *text, struct fail *f)
 			good = read_act(&r, verdict, line) == 0;
 	}
 	if (!good || !complete)
-		return fail_set(f, FAIL_ENGINE, "the probe of the sandbox did not get to its end");
+		return fail_set(f, FAIL_ENGINE, "the probe of the session did not finish");
 	*ret = r;
 	r = (struct probe_report){ 0 };
 	return 0;

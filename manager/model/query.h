@@ -5,7 +5,7 @@
 #include "base/defs.h"
 
 enum query_kind {
-	QUERY_COMPLETE,	   /* what could stand at the cursor */
+	QUERY_COMPLETE,	   /* completions at the cursor */
 	QUERY_INSPECT,	   /* help on the name at the cursor */
 	QUERY_IS_COMPLETE, /* whether the code is complete */
 	QUERY_KINDS,
@@ -15,18 +15,18 @@ enum completeness { CODE_UNKNOWN, CODE_COMPLETE, CODE_INCOMPLETE, CODE_INVALID, 
 
 struct query_answer {
 	enum query_kind kind;
-	/* QUERY_COMPLETE: each may stand in place of the code from start to before end. */
+	/* QUERY_COMPLETE: each match can replace the code from `start` up to, but not including, `end`. */
 	char **matches;
 	size_t n_matches;
-	bool more; /* there are others */
+	bool more; /* there are more matches */
 	size_t start, end;
 	/* QUERY_INSPECT */
 	bool found;
 	char *text; /* NULL if nothing was found */
-	char *html; /* the same, if the interpreter has it; NULL = none */
+	char *html; /* the same as HTML, if the interpreter has it; NULL = none */
 	/* QUERY_IS_COMPLETE */
 	enum completeness completeness;
-	char *indent; /* CODE_INCOMPLETE: what the next line may begin with; never NULL */
+	char *indent; /* CODE_INCOMPLETE: indentation of the next line; never NULL */
 };
 
 void query_answer_release(struct query_answer *a);

@@ -40,7 +40,7 @@ void mime_bundle_copy(struct mime_bundle *ret, const struct mime_bundle *b)
 
 void run_result_add_part(struct run_result *r, struct run_part part)
 {
-	/* Doubles when it is full, since there may be tens of thousands. */
+	/* The array doubles when it is full, since there may be tens of thousands of parts. */
 	if (!(r->n_parts & (r->n_parts - 1)))
 		r->parts = xrealloc(r->parts, MAX(2 * r->n_parts, (size_t)1) * sizeof(*r->parts));
 	r->parts[r->n_parts++] = part;
@@ -175,7 +175,7 @@ void run_result_append(struct run_result *r, struct run_result *more)
 	all.stdout_truncated |= r->stdout_truncated;
 	all.stderr_truncated |= r->stderr_truncated;
 	all.displays_dropped += r->displays_dropped;
-	/* At most one of each per run. */
+	/* A run has at most one result and one error. */
 	if (!all.result.n) {
 		all.result = r->result;
 		r->result = (struct mime_bundle){ 0 };

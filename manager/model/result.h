@@ -5,7 +5,7 @@
 
 #include "manager/model/cause.h"
 
-/* The kind of run. Installs never leave the manager. */
+/* The kind of run. Only the manager itself sees installs. */
 enum run_kind { RUN_CODE, RUN_TERMINAL, RUN_INSTALL };
 
 enum ending {
@@ -17,9 +17,9 @@ enum ending {
 	ENDING_KERNEL_DIED,
 	ENDING_CONTAINER_DIED,
 	ENDING_SESSION_LOST,
-	/* Not an end: the state of a run that is still under way. */
+	/* Not ends, but states of a run that has not ended: */
 	ENDING_RUNNING,
-	ENDING_WAITING, /* for the answer to a prompt */
+	ENDING_WAITING, /* waits for the answer to a prompt */
 };
 
 /* "ok", "error", "timeout", … as results name them. */
@@ -49,9 +49,9 @@ enum part_kind { PART_STDOUT, PART_STDERR, PART_DISPLAY, PART_RESULT, PART_ERROR
 
 struct run_part {
 	enum part_kind kind;
-	char *text;	/* of a stream: the text as a terminal finally shows it, not empty. NULL otherwise */
+	char *text;	/* stream: the text as a terminal finally shows it, not empty; NULL otherwise */
 	size_t display; /* index of the display */
-	uint64_t bytes; /* of a gap: how much was written there and is missing */
+	uint64_t bytes; /* gap: number of bytes that were written here and are missing */
 };
 
 struct earlier_result;
@@ -62,11 +62,11 @@ struct run_result {
 	uint64_t behind;	/* the run without a waiter that it had to wait for; 0 = none */
 	bool behind_prompts;	/* that run waits for input */
 	bool queued;		/* it is still queued */
-	char *prompt;		/* of ENDING_WAITING: the prompt; may be empty */
-	bool password;		/* of ENDING_WAITING: input is not echoed */
-	enum cause cause;	/* of an ending that the manager decided; CAUSE_NONE if it came from PID 1 */
+	char *prompt;		/* ENDING_WAITING: the prompt; may be empty */
+	bool password;		/* ENDING_WAITING: input is not echoed */
+	enum cause cause;	/* cause of an ending that the manager decided; CAUSE_NONE if it came from PID 1 */
 	char *detail;		/* one sentence: what happened and what is left; NULL if there is nothing to say */
-	struct run_part *parts; /* everything below in order; result and error at most once */
+	struct run_part *parts; /* everything below, in the order it was produced; result and error at most once */
 	size_t n_parts;
 	char *stdout_text; /* each stream separately; never NULL */
 	char *stderr_text;
@@ -74,10 +74,9 @@ struct run_result {
 	uint64_t stderr_bytes;
 	bool stdout_truncated;
 	bool stderr_truncated;
-	uint32_t
-		kept_run; /* the number of the run whose full text is in a file of the session (~/.husk/runs/N.txt); 0 = none */
-	bool kept_whole; /* complete to the last byte */
-	char *raw;	 /* output of a command at a terminal, before the emulator has rendered it; NULL otherwise */
+	uint32_t kept_run; /* number N of the run whose full text is in the session's ~/.husk/runs/N.txt; 0 = none */
+	bool kept_whole;   /* that file is complete */
+	char *raw;	   /* output of a command at a terminal, before the emulator has rendered it; NULL otherwise */
 	size_t raw_len;
 	struct mime_bundle result; /* value of the last expression; n == 0 if there was none */
 	char *error_type;	   /* NULL if the cell raised nothing */
@@ -86,7 +85,7 @@ struct run_result {
 	struct mime_bundle *displays;
 	size_t n_displays;
 	uint64_t displays_dropped;
-	bool has_exit_code; /* commands, and kernels that died by exit */
+	bool has_exit_code; /* for commands, cells that called exit, and kernels that exited */
 	int exit_code;
 	int signal; /* 0 = none */
 	uint64_t duration_ms;
@@ -98,8 +97,9 @@ struct run_result {
 	bool kernel_restarted; /* variables are lost, files are kept */
 	char *lost;	       /* known variables that were lost with an interpreter; NULL = none */
 	bool kernel_gone;      /* the session has ended with everything in it */
-	char *notice;	       /* time left to the session, if it is short; NULL otherwise */
-	/* Runs without a waiter, by number: those that have ended since, and those that have not. */
+	char *notice;	       /* how much time the session has left, if it is little; NULL otherwise */
+	/* Runs without a waiter, by number: those that have ended since the last report, and those that have
+	 * not. */
 	struct earlier_result *earlier;
 	size_t n_earlier;
 };
@@ -108,26 +108,26 @@ struct run_result {
 struct earlier_result {
 	uint64_t seq;
 	enum run_kind kind;
-	bool ended;  /* false: still running, and will be reported again */
-	bool asks;   /* it waits for input */
-	bool queued; /* it is still queued */
+	bool ended;	      /* false: still running, and will be reported again */
+	bool waits_for_input; /* it has an open prompt */
+	bool queued;	      /* it is still queued */
 	uint64_t age_ms;
 	struct run_result result;
 };
 
-/* Appends to the parts and takes the text. An empty text adds nothing, and text of the same stream as the last
- * part is joined to it. */
+/* Appends text to the parts and takes ownership of it. An empty text adds nothing, and text of the same stream as
+ * the last part is joined to that part. */
 void run_result_add_text(struct run_result *r, enum part_kind stream, char *text);
 void run_result_add_part(struct run_result *r, struct run_part part);
 
-/* Approximate size of its texts and displays, including earlier runs. */
+/* Approximate size of the result's texts and displays, including earlier runs. */
 size_t run_result_weight(const struct run_result *r);
 #define RUN_RESULT_HEAVY (256u << 10)
 
 void mime_bundle_release(struct mime_bundle *b);
 void mime_bundle_copy(struct mime_bundle *ret, const struct mime_bundle *b);
 void run_result_release(struct run_result *r);
-/* Adds a later piece of the same run, which is emptied. Texts and displays are appended; everything else is
+/* Adds `more`, a later piece of the same run, and empties it. Texts and displays are appended; everything else is
  * replaced. */
 void run_result_append(struct run_result *r, struct run_result *more);
 

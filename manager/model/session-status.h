@@ -8,26 +8,26 @@
 
 struct variable {
 	char *name, *type;
-	char *shape;	/* "" = says nothing */
+	char *shape;	/* "" = none */
 	uint64_t bytes; /* 0 = not known */
 };
 
 struct session_status {
-	bool answered;		       /* else nothing below is known */
+	bool answered;		       /* false: nothing below is known */
 	bool busy;		       /* a cell runs */
 	uint64_t memory, memory_limit; /* 0 = not known */
-	uint64_t ptys;		       /* of those that the whole machine shares */
-	bool no_landlock;	       /* its kernel has none */
+	uint64_t ptys;		       /* pseudo-terminals in use; the whole machine shares a limited number */
+	bool no_landlock;	       /* the session's Linux kernel does not support Landlock */
 	struct disk {
 		char *path;
 		uint64_t used, size;
 	} disks[STATUS_DISKS_MAX];
 	size_t n_disks;
-	bool has_variables;	    /* the interpreter has told them */
-	bool fresh;		    /* and no cell has run since */
+	bool has_variables;	    /* the interpreter has listed its variables */
+	bool fresh;		    /* no cell has run since they were listed */
 	struct variable *variables; /* the largest first */
 	size_t n_variables;
-	uint64_t more; /* how many are not listed */
+	uint64_t more; /* how many variables are not listed */
 };
 
 void session_status_release(struct session_status *s);

@@ -1,4 +1,4 @@
-/* Random names, by libsodium. */
+/* Random names, and names made by hashing, with libsodium. */
 #ifndef HUSK_MANAGER_MODEL_TOKEN_H
 #define HUSK_MANAGER_MODEL_TOKEN_H
 
@@ -13,12 +13,13 @@ bool token_is_valid(const char *text);
 #define CONTAINER_PREFIX "husk-"
 #define CONTAINER_NAME_SIZE (TOKEN_SIZE + 5)
 void token_make_container(char ret[CONTAINER_NAME_SIZE]);
-/* Maps a container's name to one of n numbers, as random as the name. */
+/* Maps a container's name to a number below n, which is as random as the name. */
 unsigned token_number(const char *container, unsigned n);
 /* A random UUID (version 4). */
 #define UUID_SIZE 37
 void token_make_uuid(char ret[UUID_SIZE]);
-/* A hash of n texts, in order and each for itself, as 32 hex digits, used as the name of what they describe. */
+/* A hash of n texts as 32 hex digits, used as a name for what they describe. The hash depends on their order and on
+ * where each ends. */
 #define TOKEN_HASH_SIZE 33
 void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n);
 

@@ -12,8 +12,8 @@ enum log_fault {
 	LOG_HEAD,      /* the head of the chain is missing or was changed */
 	LOG_TOMBSTONE, /* a tombstone of pruned records was changed */
 	LOG_RESTARTED, /* a chain was removed and restarted */
-	LOG_GAP,       /* a session's numbers have a gap: records were swallowed, or lost with a killed server */
-	LOG_SCHEMA,    /* the database has a foreign trigger, rule, policy or view, which may swallow records */
+	LOG_GAP,       /* a session's numbers have a gap: records were dropped, or lost with a killed server */
+	LOG_SCHEMA,    /* the database has a trigger, rule, policy or view that is not Husk's and may drop records */
 	N_LOG_FAULTS,
 };
 /* "changed", "removed", …: stable, as shown. */
@@ -22,7 +22,7 @@ const char *log_fault_name(enum log_fault fault);
 struct log_finding {
 	enum log_fault fault;
 	char *record; /* "execution", "export", "receipt", "session"; "trigger" …; "" = the chain itself */
-	char *item;   /* which one */
+	char *item;   /* identifies the record */
 };
 
 struct log_verdict {
@@ -31,7 +31,7 @@ struct log_verdict {
 	uint64_t pruned;    /* removed by Husk, as a tombstone states */
 	struct log_finding *v;
 	size_t n;
-	uint64_t more; /* further findings, not listed */
+	uint64_t more; /* number of further findings, which are not listed */
 };
 
 void verdict_add(struct log_verdict *v, enum log_fault fault, const char *record, const char *item);

@@ -9,8 +9,7 @@
 static int refuse(struct fail *f, const char *entry, const char *why)
 {
 	fail_set(f, FAIL_INVALID, "setting WARM_POOL: '%.100s' %s", entry, why);
-	return fail_hint(f, "a list such as python:1,node:0-2 (runtime and how many, or from how many to how many), "
-			    "or 'off'");
+	return fail_hint(f, "write runtimes, each with a number or a range, such as python:1,node:0-2, or 'off'");
 }
 
 static bool is_there(const struct warm_pool *p, const struct runtime *runtime)
@@ -40,11 +39,11 @@ static int add(struct warm_pool *p, const char *entry, struct fail *f)
 	*colon = '\0';
 	struct warm_size size = { .runtime = runtime_find(name) };
 	if (!size.runtime)
-		return refuse(f, entry, "names no runtime of this Husk");
+		return refuse(f, entry, "names an unknown runtime");
 	if (is_there(p, size.runtime) || p->n == ARRAY_LEN(p->v))
-		return refuse(f, entry, "names its runtime a second time");
+		return refuse(f, entry, "repeats a runtime");
 	if (!read_size(colon + 1, &size))
-		return refuse(f, entry, "is not from 0 to 100, the smaller number first");
+		return refuse(f, entry, "needs a number from 0 to 100, or a range of such numbers");
 	p->v[p->n++] = size;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* WARM_POOL: how many containers are kept ready for each runtime. "python:1,node:0-2" keeps one Python container
- * while a client is connected, and up to two Node containers once Node was used; "off" keeps none. */
+ * while a client is connected, and up to two Node containers once Node has been used; "off" keeps none. */
 #ifndef HUSK_MANAGER_MODEL_WARM_POOL_H
 #define HUSK_MANAGER_MODEL_WARM_POOL_H
 
@@ -20,7 +20,7 @@ struct warm_pool {
 	size_t n;
 };
 
-/* text NULL = the default. -1 with f, which names the setting. */
+/* text NULL = the default. -1 with f, which names the setting, if the text is invalid. */
 int warm_pool_parse(struct warm_pool *ret, const char *text, struct fail *f);
 
 #endif

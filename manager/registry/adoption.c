@@ -4,11 +4,11 @@
 #include "base/log.h"
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
-#include "manager/registry/member.h"
 #include "manager/registry/rows.h"
+#include "manager/registry/session-entry.h"
 #include "manager/registry/task.h"
 
-/* Sessions that are taken over at the same time, newest first. Each needs an attempt to attach. */
+/* Maximum number of sessions that one scan takes over, newest first. Each needs an attempt to attach. */
 #define ADOPTIONS_MAX 32
 struct adoptions {
 	struct registry *registry;
@@ -21,14 +21,14 @@ struct search {
 	struct list node;
 	struct conversation *conversation;
 	struct conversation_wait wait;
+	struct rows_load *load;
 	struct store_job *job;
-	struct judging *judging;
 	char id[TOKEN_SIZE]; /* or a name or the beginning of an id */
 	bool retried;
 	/* From the row that is to be taken over. */
 	char *owner;
 	uint64_t epoch;
-	/* Its tasks as stored. */
+	/* The stored tasks of that session. */
 	struct task_record *tasks;
 	size_t n_tasks;
 	struct strv texts; /* owns the strings of tasks */
@@ -39,8 +39,7 @@ struct scan {
 	struct list node;
 	struct conversation *conversation;
 	struct conversation_wait wait;
-	struct store_job *job;
-	struct judging *judging;
+	struct rows_load *load;
 };
 
 static struct registry *registry_of(const struct search *s)
@@ -59,21 +58,21 @@ static void search_free(struct search *s)
 {
 	list_remove(&s->node);
 	list_remove(&s->wait.node);
+	rows_load_cancel(s->load);
 	store_cancel(s->job);
-	judging_cancel(s->judging);
 	free(s->owner);
 	forget_tasks(s);
 	free(s);
 }
 
-/* Exactly one of m and f is set. */
-static void conclude(struct search *s, struct member *m, const struct fail *f)
+/* Exactly one of entry and f is set. */
+static void conclude(struct search *s, struct session_entry *entry, const struct fail *f)
 {
 	struct conversation *c = s->conversation;
 	char id[TOKEN_SIZE];
 	memcpy(id, s->id, sizeof(id));
 	search_free(s);
-	ops_found(c->registry, c, id, m, f);
+	ops_found(c->registry, c, id, entry, f);
 	ops_adopted(c->registry);
 }
 
@@ -138,7 +137,7 @@ static int judge(const struct search *s, const struct session_record *row, bool 
 
 /* --- taking over ------------------------------------------------------------------------------------------------- */
 
-static void look(struct search *s);
+static void load_row(struct search *s);
 
 static void on_taken(void *ctx, const struct session_record *row, const struct fail *f)
 {
@@ -153,9 +152,9 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 	}
 	if (row) {
 		log_debug("session %s: taken over with epoch %llu", row->id, (unsigned long long)row->epoch);
-		struct member *m = member_adopt(registry_of(s), row);
-		tasks_adopt(m, s->conversation, &(struct task_list){ s->tasks, s->n_tasks });
-		conclude(s, m, NULL);
+		struct session_entry *entry = session_entry_adopt(registry_of(s), row);
+		tasks_adopt(entry, s->conversation, &(struct task_list){ s->tasks, s->n_tasks });
+		conclude(s, entry, NULL);
 		return;
 	}
 	if (f || s->retried) {
@@ -166,9 +165,9 @@ static void on_taken(void *ctx, const struct session_record *row, const struct f
 		conclude(s, NULL, f ? f : &busy);
 		return;
 	}
-	/* Another server was faster: read the row again to see which. */
+	/* Another server was faster: read the row again to see which server. */
 	s->retried = true;
-	look(s);
+	load_row(s);
 }
 
 static void on_prepared(void *ctx, const char *id UNUSED)
@@ -207,7 +206,7 @@ static const char *keep(struct search *s, const char *text)
 	return s->texts.v[s->texts.n - 1];
 }
 
-/* Tasks are read before the take-over. After it, the results of other runs would report runs that are tasks. */
+/* Tasks are read before the take-over. Otherwise the results of other runs could report runs that are tasks. */
 static void on_tasks(void *ctx, const struct task_list *list, const struct fail *f)
 {
 	struct search *s = ctx;
@@ -236,14 +235,18 @@ static void take_over(struct search *s, const struct session_record *row)
 	s->job = store_tasks(registry_of(s)->store, s->id, on_tasks, s);
 }
 
-static void on_judged(void *ctx, const struct rows *rows)
+static void on_row(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct search *s = ctx;
 	AUTO(fail_release) struct fail why = { 0 };
-	const struct session_record *row = &rows->v[0];
 	struct registry *r = registry_of(s);
-	struct member *ours = NULL;
-	s->judging = NULL;
+	struct session_entry *ours = NULL;
+	s->load = NULL;
+	if (f || !rows->n) {
+		conclude(s, NULL, f ? f : (cause_no_session(&why, s->id), &why));
+		return;
+	}
+	const struct session_record *row = &rows->v[0];
 	/* Another search of this server may have been faster. */
 	if (conversation_check(s->conversation, row->thread, s->id, &why) == 0)
 		ours = registry_find(r, s->id);
@@ -259,30 +262,16 @@ static void on_judged(void *ctx, const struct rows *rows)
 		take_over(s, row);
 }
 
-static void on_row(void *ctx, const struct session_record *row, const struct fail *f)
+static void load_row(struct search *s)
 {
-	struct search *s = ctx;
 	struct registry *r = registry_of(s);
-	AUTO(fail_release) struct fail none = { 0 };
-	s->job = NULL;
-	if (!f && !row) {
-		cause_no_session(&none, s->id);
-		f = &none;
-	}
-	if (f)
-		conclude(s, NULL, f);
-	else
-		s->judging = rows_judge(r->loop, r->config, &(struct session_list){ row, 1 }, on_judged, s);
-}
-
-static void look(struct search *s)
-{
-	s->job = store_session_get(registry_of(s)->store, s->id, on_row, s);
+	s->load = rows_load(&(struct rows_spec){
+		.loop = r->loop, .config = r->config, .store = r->store, .id = s->id, .fn = on_row, .ctx = s });
 }
 
 static void on_search_known(void *ctx, const char *id UNUSED)
 {
-	look(ctx);
+	load_row(ctx);
 }
 
 void adopt_one(struct conversation *c, const char *id)
@@ -291,7 +280,7 @@ void adopt_one(struct conversation *c, const char *id)
 		return;
 	struct search *s = search_new(c, id);
 	if (c->id) {
-		look(s);
+		load_row(s);
 		return;
 	}
 	s->wait.fn = on_search_known;
@@ -299,14 +288,14 @@ void adopt_one(struct conversation *c, const char *id)
 	conversation_prepare(c, &s->wait);
 }
 
-/* --- by name or by the beginning of an id -------------------------------------------------------------------------- */
+/* --- by name or by the beginning of an id ------------------------------------------------------------------------- */
 
 /* The search continues by id, and joins a search for the same id if there is one. */
 static void go_on_by_id(struct search *s, const char *id)
 {
 	struct conversation *c = s->conversation;
 	struct registry *r = c->registry;
-	struct member *ours = registry_find(r, id);
+	struct session_entry *ours = registry_find(r, id);
 	ops_rename(r, c, s->id, id);
 	search_free(s);
 	if (ours && session_state(ours->session) != SESSION_STOPPING)
@@ -316,13 +305,13 @@ static void go_on_by_id(struct search *s, const char *id)
 	ops_adopted(r);
 }
 
-static void on_named(void *ctx, const struct session_list *list, const struct fail *f)
+static void on_named(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct search *s = ctx;
 	AUTO(fail_release) struct fail why = { 0 };
 	AUTO(freep) char *word = xstrdup(s->id);
-	s->job = NULL;
-	if (f || rows_resolve(list, &word, &why) < 0)
+	s->load = NULL;
+	if (f || rows_resolve(rows, &word, &why) < 0)
 		conclude(s, NULL, f ? f : &why);
 	else
 		go_on_by_id(s, word);
@@ -333,9 +322,14 @@ static void on_word_known(void *ctx, const char *id)
 	struct search *s = ctx;
 	struct registry *r = registry_of(s);
 	AUTO(fail_release) struct fail none = { 0 };
-	/* As in a scan: a search creates neither an id nor a store. */
+	/* A search must not create an id or a store, as in on_scan_known(). */
 	if (id && store_is_there(r->config))
-		s->job = store_sessions(r->store, id, /* all= */ true, on_named, s);
+		s->load = rows_load(&(struct rows_spec){ .loop = r->loop,
+							 .config = r->config,
+							 .store = r->store,
+							 .conversation = id,
+							 .fn = on_named,
+							 .ctx = s });
 	else
 		conclude(s, NULL, (cause_no_session(&none, s->id), &none));
 }
@@ -356,8 +350,7 @@ static void scan_free(struct scan *s)
 {
 	list_remove(&s->node);
 	list_remove(&s->wait.node);
-	store_cancel(s->job);
-	judging_cancel(s->judging);
+	rows_load_cancel(s->load);
 	free(s);
 }
 
@@ -368,12 +361,17 @@ static void end_scan(struct scan *s)
 	ops_adopted(r);
 }
 
-static void on_scan_judged(void *ctx, const struct rows *rows)
+static void on_scanned(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct scan *s = ctx;
 	struct conversation *c = s->conversation;
 	struct registry *r = c->registry;
-	s->judging = NULL;
+	s->load = NULL;
+	if (f) {
+		log_debug("cannot search for sessions to adopt: %s", f->message);
+		end_scan(s);
+		return;
+	}
 	scan_free(s);
 	for (size_t i = 0, begun = 0; i < rows->n && begun < ADOPTIONS_MAX; i++) {
 		const struct session_record *row = &rows->v[i];
@@ -390,19 +388,6 @@ static void on_scan_judged(void *ctx, const struct rows *rows)
 	ops_adopted(r);
 }
 
-static void on_scanned(void *ctx, const struct session_list *list, const struct fail *f)
-{
-	struct scan *s = ctx;
-	struct registry *r = s->conversation->registry;
-	s->job = NULL;
-	if (!f) {
-		s->judging = rows_judge(r->loop, r->config, list, on_scan_judged, s);
-		return;
-	}
-	log_debug("cannot search for sessions to adopt: %s", f->message);
-	end_scan(s);
-}
-
 static void on_scan_known(void *ctx, const char *id)
 {
 	struct scan *s = ctx;
@@ -412,12 +397,20 @@ static void on_scan_known(void *ctx, const char *id)
 		end_scan(s);
 		return;
 	}
-	/* A user who has had sessions may want one soon. */
-	if (r->config->network_enabled)
+	/* A user who has had sessions may soon create one, so its network is prepared. */
+	if (r->config->network_enabled) {
 		fence_foresee(r->fence);
+		if (r->engine->ops->foresee)
+			r->engine->ops->foresee(r->engine);
+	}
 	/* Includes sessions whose lease seems to have expired: the clock may have jumped, and PID 1 uses a
 	 * different clock. */
-	s->job = store_sessions(r->store, id, /* all= */ true, on_scanned, s);
+	s->load = rows_load(&(struct rows_spec){ .loop = r->loop,
+						 .config = r->config,
+						 .store = r->store,
+						 .conversation = id,
+						 .fn = on_scanned,
+						 .ctx = s });
 }
 
 void adopt_all(struct conversation *c)

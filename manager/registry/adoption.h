@@ -1,5 +1,4 @@
-/* Sessions in the store that this manager does not have: finds their owners, and takes over those whose server is
- * dead.
+/* Searches the store for sessions that this manager does not have, and takes over those whose server is dead.
  *
  * A take-over is one compare-and-swap in the store, which raises the epoch. The server connects to PID 1 only
  * afterwards, with the new epoch. So one of several competing servers wins, and PID 1 rejects a former owner that
@@ -19,9 +18,10 @@ void adopt_one(struct conversation *c, const char *id);
 void adopt_word(struct conversation *c, const char *word);
 /* Takes over all sessions of the conversation whose server is dead, in the background. */
 void adopt_all(struct conversation *c);
-/* True while a search for sessions of this conversation is under way. ops_adopted() follows the end of each. */
+/* True while a search for sessions of this conversation is under way. ops_adopted() follows at the end of each
+ * search. */
 bool adopt_is_busy(const struct conversation *c);
-/* The conversation is closed: drops its searches. */
+/* Drops the searches of a conversation that is being closed. */
 void adopt_forget(struct conversation *c);
 
 #endif

@@ -14,18 +14,18 @@ static uint64_t lease_until(const struct registry *r)
 	return store_now_ms() + r->config->lease * 1000;
 }
 
-static struct store_job *claim(struct member *m, struct session_record row, uint64_t max_of_conversation, bool own_user,
-			       store_claim_fn fn, void *ctx)
+static struct store_job *claim(struct session_entry *entry, struct session_record row, uint64_t max_of_conversation,
+			       bool own_user, store_claim_fn fn, void *ctx)
 {
-	struct registry *r = m->registry;
+	struct registry *r = entry->registry;
 	const struct config *c = r->config;
-	const struct session *s = m->session;
+	const struct session *s = entry->session;
 	uint64_t now = store_now_ms();
 	AUTO(freep) char *limits = kept_limits_write(session_limits(s), session_network(s));
 	row.runtime = session_runtime(s)->name;
 	row.container = session_container(s);
 	row.mark = session_mark(s);
-	row.name = row.state == ROW_WARM ? NULL : m->name;
+	row.name = row.state == ROW_WARM ? NULL : entry->name;
 	row.image = session_image(s);
 	row.owner = r->self.id;
 	row.owner_host = r->self.place;
@@ -41,21 +41,22 @@ static struct store_job *claim(struct member *m, struct session_record row, uint
 		.threads = c->max_active_threads,
 		.users = own_user ? SESSION_USERS : 0,
 	};
-	bool takes_warm = row.state != ROW_WARM && *m->warm;
-	return store_session_claim(r->store, &row, takes_warm ? m->warm : NULL, &most, fn, ctx);
+	bool takes_warm = row.state != ROW_WARM && *entry->warm;
+	return store_session_claim(r->store, &row, takes_warm ? entry->warm : NULL, &most, fn, ctx);
 }
 
-struct store_job *claim_slot(struct member *m, const char *thread, uint64_t max_of_conversation, bool own_user,
-			     store_claim_fn fn, void *ctx)
+struct store_job *claim_slot(struct session_entry *entry, const char *conversation, uint64_t max_of_conversation,
+			     bool own_user, store_claim_fn fn, void *ctx)
 {
-	return claim(m,
-		     (struct session_record){ .id = session_id(m->session), .thread = thread, .state = ROW_STARTING },
-		     max_of_conversation, own_user && !*m->warm, fn, ctx);
+	return claim(entry,
+		     (struct session_record){
+			     .id = session_id(entry->session), .thread = conversation, .state = ROW_STARTING },
+		     max_of_conversation, own_user && !*entry->warm, fn, ctx);
 }
 
-struct store_job *claim_warm(struct member *m, store_claim_fn fn, void *ctx)
+struct store_job *claim_warm(struct session_entry *entry, store_claim_fn fn, void *ctx)
 {
-	return claim(m, (struct session_record){ .id = m->warm, .thread = "", .state = ROW_WARM },
+	return claim(entry, (struct session_record){ .id = entry->warm, .thread = "", .state = ROW_WARM },
 		     /* max_of_conversation= */ 0, /* own_user= */ true, fn, ctx);
 }
 
@@ -75,72 +76,72 @@ void claim_drop_row(struct store *store, const struct session_record *row)
 	(void)store_session_drop(store, row->id, row->owner, on_dropped, /* ctx= */ NULL);
 }
 
-static struct session_update now_of(const struct member *m)
+static struct session_update now_of(const struct session_entry *entry)
 {
-	const struct session *s = m->session;
+	const struct session *s = entry->session;
 	bool up = session_state(s) == SESSION_READY || session_state(s) == SESSION_WARM;
 	return (struct session_update){
-		.id = *m->warm ? m->warm : session_id(s),
-		.owner = m->registry->self.id,
+		.id = *entry->warm ? entry->warm : session_id(s),
+		.owner = entry->registry->self.id,
 		.epoch = session_epoch(s),
 		.state = session_state(s) == SESSION_READY ? ROW_RUNNING : ROW_KEEP,
-		.lease_until = lease_until(m->registry),
+		.lease_until = lease_until(entry->registry),
 		.used = store_now_ms() - session_idle_ms(s),
 		.busy = session_is_busy(s),
 		.transport = up ? session_transport(s) : NULL,
 	};
 }
 
-struct store_job *claim_running(struct member *m, store_done_fn fn, void *ctx)
+struct store_job *claim_running(struct session_entry *entry, store_done_fn fn, void *ctx)
 {
-	struct session_update update = now_of(m);
-	return store_session_update(m->registry->store, &update, fn, ctx);
+	struct session_update update = now_of(entry);
+	return store_session_update(entry->registry->store, &update, fn, ctx);
 }
 
 static void on_renewed(void *ctx, const struct fail *f)
 {
-	struct member *m = ctx;
-	m->renewal = NULL;
+	struct session_entry *entry = ctx;
+	entry->renewal = NULL;
 	if (!f)
 		return;
-	log_debug("session %s: lease not renewed in the store: %s", session_id(m->session), f->message);
-	/* Another server took the slot. */
-	if (*m->warm && !m->reserved && (f->kind == FAIL_FOREIGN || f->kind == FAIL_NOT_FOUND))
-		session_stop(m->session);
-	else if (!*m->warm && f->kind == FAIL_FOREIGN)
-		session_lose(m->session);
+	log_debug("session %s: lease not renewed in the store: %s", session_id(entry->session), f->message);
+	/* Another server has taken the slot or the session. */
+	if (*entry->warm && !entry->reserved && (f->kind == FAIL_FOREIGN || f->kind == FAIL_NOT_FOUND))
+		session_stop(entry->session);
+	else if (!*entry->warm && f->kind == FAIL_FOREIGN)
+		session_lose(entry->session);
 }
 
-void claim_renew(struct member *m)
+void claim_renew(struct session_entry *entry)
 {
-	enum session_state state = session_state(m->session);
-	struct session_update update = now_of(m);
+	enum session_state state = session_state(entry->session);
+	struct session_update update = now_of(entry);
 	/* One renewal at a time, so that a slow store does not collect a backlog. */
-	if (!m->renewal && (state == SESSION_READY || state == SESSION_STARTING || state == SESSION_WARM))
-		m->renewal = store_session_update(m->registry->store, &update, on_renewed, m);
+	if (!entry->renewal && (state == SESSION_READY || state == SESSION_STARTING || state == SESSION_WARM))
+		entry->renewal = store_session_update(entry->registry->store, &update, on_renewed, entry);
 }
 
-/* A session whose claim was cancelled has no row. The end of one that was taken over is recorded by its new
- * server. */
+/* Two failures are normal: a session whose claim was cancelled has no row, and the end of a session that was taken
+ * over is recorded by its new server. */
 static void on_end_recorded(void *ctx UNUSED, const struct fail *f)
 {
 	if (f && f->kind != FAIL_NOT_FOUND && f->kind != FAIL_FOREIGN)
 		log_warning("the end of a session was not recorded: %s", f->message);
 }
 
-void claim_end(struct member *m, const char *cause)
+void claim_end(struct session_entry *entry, const char *cause)
 {
 	uint64_t now = store_now_ms();
 	struct session_update update = {
-		.id = session_id(m->session),
-		.owner = m->registry->self.id,
-		.epoch = session_epoch(m->session),
+		.id = session_id(entry->session),
+		.owner = entry->registry->self.id,
+		.epoch = session_epoch(entry->session),
 		.state = ROW_ENDED,
 		.cause = cause,
 		.lease_until = now,
 		.used = now,
 	};
-	(void)store_session_update(m->registry->store, &update, on_end_recorded, /* ctx= */ NULL);
+	(void)store_session_update(entry->registry->store, &update, on_end_recorded, /* ctx= */ NULL);
 }
 
 /* The cause is cleaned, since anybody with write access to the database can change it. */
@@ -180,40 +181,42 @@ int claim_changed_row(const struct session_record *row, struct fail *f)
 
 /* --- the log of executions --------------------------------------------------------------------------------------- */
 
-/* The reference's names of the tools. */
+/* The tools have the names that the reference uses. */
 const char *run_tool(enum run_kind kind)
 {
 	return kind == RUN_TERMINAL ? "execute_terminal" : "execute_code";
 }
 
-void log_created(struct member *m, const char *env)
+void log_created(struct session_entry *entry, const char *env)
 {
 	uint64_t now = store_now_ms();
 	if (env)
-		store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
-										    .tool = "create_session",
-										    .started = now,
-										    .ended = now,
-										    .env = env });
+		store_execution_put(entry->registry->store,
+				    &(struct execution_record){ .session = session_id(entry->session),
+								.tool = "create_session",
+								.started = now,
+								.ended = now,
+								.env = env });
 }
 
-static void keep_text(struct member *m, const struct begun_run *run)
+static void keep_text(struct session_entry *entry, const struct begun_run *run)
 {
-	if (!m->registry->config->history_keeps_code || !run->text)
+	if (!entry->registry->config->history_keeps_code || !run->text)
 		return;
 	AUTO(freep) char *text = xstrndup(run->text, run->in_bytes);
-	store_cell_put(m->registry->store,
-		       &(struct cell_piece){ .session = session_id(m->session), .seq = run->number, .content = text });
+	store_cell_put(entry->registry->store, &(struct cell_piece){ .session = session_id(entry->session),
+								     .seq = run->number,
+								     .content = text });
 }
 
-void log_run_told(struct member *m, uint64_t number, const struct run_result *result)
+void log_run_told(struct session_entry *entry, uint64_t number, const struct run_result *result)
 {
-	if (!m->registry->config->history_keeps_code || !result)
+	if (!entry->registry->config->history_keeps_code || !result)
 		return;
 	struct run_result *outputs = kept_outputs_take(result);
 	if (outputs)
-		store_cell_put(m->registry->store,
-			       &(struct cell_piece){ .session = session_id(m->session),
+		store_cell_put(entry->registry->store,
+			       &(struct cell_piece){ .session = session_id(entry->session),
 						     .seq = number,
 						     .output = true,
 						     .at = result->stdout_bytes + result->stderr_bytes,
@@ -222,23 +225,23 @@ void log_run_told(struct member *m, uint64_t number, const struct run_result *re
 						     .ctx = outputs });
 }
 
-void log_run_began(struct member *m, const struct begun_run *run)
+void log_run_began(struct session_entry *entry, const struct begun_run *run)
 {
-	keep_text(m, run);
-	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
-									    .seq = run->number,
-									    .tool = run_tool(run->kind),
-									    .started = run->started,
-									    .in_bytes = run->in_bytes,
-									    .env = run->env });
+	keep_text(entry, run);
+	store_execution_put(entry->registry->store, &(struct execution_record){ .session = session_id(entry->session),
+										.seq = run->number,
+										.tool = run_tool(run->kind),
+										.started = run->started,
+										.in_bytes = run->in_bytes,
+										.env = run->env });
 }
 
-void log_adopted(struct member *m)
+void log_adopted(struct session_entry *entry)
 {
 	uint64_t now = store_now_ms();
-	store_execution_put(m->registry->store,
-			    &(struct execution_record){ .session = session_id(m->session),
-							.seq = session_dispatch(m->session)->last_call,
+	store_execution_put(entry->registry->store,
+			    &(struct execution_record){ .session = session_id(entry->session),
+							.seq = session_dispatch(entry->session)->last_call,
 							.tool = TOOL_UNKNOWN,
 							.started = now,
 							.ended = now,
@@ -246,22 +249,22 @@ void log_adopted(struct member *m)
 							.up_to = true });
 }
 
-void log_run_ended(struct member *m, const struct ended_run *run)
+void log_run_ended(struct session_entry *entry, const struct ended_run *run)
 {
-	log_run_told(m, run->number, run->result);
-	store_execution_put(m->registry->store, &(struct execution_record){ .session = session_id(m->session),
-									    .seq = run->number,
-									    .tool = run_tool(run->kind),
-									    .started = run->started,
-									    .ended = store_now_ms(),
-									    .ending = run->ending,
-									    .out_bytes = run->out_bytes });
+	log_run_told(entry, run->number, run->result);
+	store_execution_put(entry->registry->store, &(struct execution_record){ .session = session_id(entry->session),
+										.seq = run->number,
+										.tool = run_tool(run->kind),
+										.started = run->started,
+										.ended = store_now_ms(),
+										.ending = run->ending,
+										.out_bytes = run->out_bytes });
 }
 
-void log_terminal(struct member *m, const struct ended_run *terminal)
+void log_terminal(struct session_entry *entry, const struct ended_run *terminal)
 {
-	store_execution_put(m->registry->store,
-			    &(struct execution_record){ .session = session_id(m->session),
+	store_execution_put(entry->registry->store,
+			    &(struct execution_record){ .session = session_id(entry->session),
 							.seq = terminal->number,
 							.tool = terminal->program ? "run" : "shell",
 							.started = terminal->started,
@@ -270,17 +273,17 @@ void log_terminal(struct member *m, const struct ended_run *terminal)
 							.out_bytes = terminal->out_bytes });
 }
 
-void log_earlier_ended(struct member *m, const struct run_result *result)
+void log_earlier_ended(struct session_entry *entry, const struct run_result *result)
 {
 	uint64_t now = store_now_ms();
 	for (size_t i = 0; i < result->n_earlier; i++) {
 		const struct earlier_result *e = &result->earlier[i];
 		if (!e->ended)
 			continue;
-		log_run_told(m, e->seq, &e->result);
+		log_run_told(entry, e->seq, &e->result);
 		store_execution_put(
-			m->registry->store,
-			&(struct execution_record){ .session = session_id(m->session),
+			entry->registry->store,
+			&(struct execution_record){ .session = session_id(entry->session),
 						    .seq = e->seq,
 						    .tool = run_tool(e->kind),
 						    .started = now - e->result.duration_ms,

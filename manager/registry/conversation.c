@@ -5,7 +5,7 @@
 #include "manager/model/cause.h"
 #include "manager/registry/own-id.h"
 
-/* A worker job reads and writes the conversation's files. */
+/* A worker job that reads and writes the conversation's files. */
 struct preparation {
 	struct conversation *conversation; /* borrowed; the worker job does not touch it */
 	struct registry *registry;
@@ -23,9 +23,9 @@ bool conversation_is_prepared(const struct conversation *c)
 	return c->id && c->registry->self.lock_path;
 }
 
-int conversation_check(const struct conversation *c, const char *thread, const char *session, struct fail *f)
+int conversation_check(const struct conversation *c, const char *owner, const char *session, struct fail *f)
 {
-	if (c->id && streq(c->id, thread))
+	if (c->id && streq(c->id, owner))
 		return 0;
 	return cause_set(
 		f, FAIL_FOREIGN, CAUSE_OTHER_CONVERSATION,
@@ -71,7 +71,7 @@ static void on_prepared(void *ctx, bool forgotten)
 	preparation_free(p);
 	struct list waits;
 	list_init(&waits);
-	/* Waits that need more than this worker job did stay in the list for the next one. */
+	/* Waits that need more than this worker job has done stay in the list for the next job. */
 	list_for_each(w, &c->waits, struct conversation_wait, node) {
 		if (w->make && !conversation_is_prepared(c))
 			continue;

@@ -22,22 +22,22 @@ struct conversation {
 	struct list waits;
 	struct work *work;
 	bool awake;
-	struct conversation_wait warm; /* worker job */
-	struct task_handler tasks;     /* without functions: no tasks */
+	struct conversation_wait warm; /* for the files that the warm pool needs */
+	struct task_handler tasks;     /* its functions are NULL if the face has no tasks */
 	void (*on_session)(void *ctx); /* a session has joined the conversation; may be NULL */
 	void *on_session_ctx;
 };
 
-/* Finds the id. make: creates one if there is none, and registers this server as an owner, before anything is made
- * that others could see. A wait that is unlinked is not called. */
+/* Finds the conversation's id and calls the wait. make: also creates the id if there is none, and takes this server's
+ * lock, before anything exists that other servers could see. A wait that is unlinked is not called. */
 void conversation_prepare(struct conversation *c, struct conversation_wait *wait);
 /* True if conversation_prepare() with make would not have to wait. */
 bool conversation_is_prepared(const struct conversation *c);
 
-/* 0 if a session of this thread belongs to the conversation; else -1 with f. */
-int conversation_check(const struct conversation *c, const char *thread, const char *session, struct fail *f);
+/* 0 if `owner`, the conversation id of a session, is this conversation; else -1 with f. */
+int conversation_check(const struct conversation *c, const char *owner, const char *session, struct fail *f);
 
-/* Adds it to the registry's list. */
+/* Adds the conversation to the registry's list. */
 struct conversation *conversation_new(struct registry *r, const struct conversation_spec *spec);
 /* Drops its waits. Nothing else may refer to it any more. */
 void conversation_free(struct conversation *c);

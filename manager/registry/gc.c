@@ -7,8 +7,8 @@
 #include "manager/files/exports.h"
 #include "manager/line/folder.h"
 #include "manager/registry/claims.h"
+#include "manager/registry/owner.h"
 #include "manager/registry/rows.h"
-#include "manager/registry/sweep.h"
 
 /* Number of strings in the list for each warm container. */
 #define WARM_FIELDS 4
@@ -16,14 +16,14 @@
 struct gc {
 	struct gc_spec spec;
 	struct engine_query *query;
+	struct rows_load *load;
 	struct store_job *job;
-	struct judging *judging;
 	struct engine_task *task;
-	struct strv present, ended; /* containers: all, and those that will not be started again */
-	size_t at;		    /* in ended */
-	struct strv warm;	    /* of dead servers: id, owner, container and mark ("" = none) of each */
+	struct strv present, ended; /* names of all containers, and of those that have ended */
+	size_t at;		    /* index in ended */
+	struct strv warm; /* warm containers of dead servers: id, owner, container and mark ("" = none) of each */
 	size_t warm_at;
-	uint64_t export_ms; /* page mark: exports older than this are still to be deleted */
+	uint64_t export_ms; /* exports older than this are still to be deleted */
 	char *export_id;
 	struct gc_report report;
 	struct fail failure; /* the first failure */
@@ -72,10 +72,15 @@ static void note_warm(struct gc *g, const struct session_record *row, bool owner
 			     row->mark ? row->mark : "", NULL);
 }
 
-static void on_judged(void *ctx, const struct rows *rows)
+static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct gc *g = ctx;
-	g->judging = NULL;
+	g->load = NULL;
+	if (f) {
+		note_failure(g, f);
+		remove_next(g);
+		return;
+	}
 	for (size_t i = 0; i < rows->n; i++)
 		note_warm(g, &rows->v[i], rows->owner_dead[i]);
 	for (size_t i = 0; i < rows->n; i++) {
@@ -85,17 +90,6 @@ static void on_judged(void *ctx, const struct rows *rows)
 		g->report.sessions++;
 	}
 	remove_warm(g);
-}
-
-static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
-{
-	struct gc *g = ctx;
-	g->job = NULL;
-	note_failure(g, f);
-	if (list)
-		g->judging = rows_judge(g->spec.loop, g->spec.config, list, on_judged, g);
-	else
-		remove_next(g);
 }
 
 /* --- warm containers ---------------------------------------------------------------------------------------------- */
@@ -111,8 +105,8 @@ static void on_warm_removed(void *ctx, const struct fail *f)
 	remove_warm(g);
 }
 
-/* A warm container may be removed only after its row: its server may be alive after all, and about to give it to a
- * session. */
+/* A warm container may be removed only after its row was removed: its server may be alive after all, and about to give
+ * the container to a session. */
 static void on_warm_dropped(void *ctx, const struct fail *f)
 {
 	struct gc *g = ctx;
@@ -172,7 +166,7 @@ static void on_export_deleted(void *ctx, const struct fail *f)
 	delete_exports(g);
 }
 
-/* One at a time, each in its own transaction. An export that cannot be deleted does not stop the others. */
+/* Exports are deleted one at a time, each in its own transaction. If one cannot be deleted, the others still are. */
 static void on_old_export(void *ctx, const struct export_list *list, const struct fail *f)
 {
 	struct gc *g = ctx;
@@ -240,7 +234,7 @@ static void on_containers(void *ctx, const struct engine_answer *answer, const s
 	uint64_t now = (uint64_t)time(NULL);
 	g->query = g->spec.engine->ops->query_free(g->query);
 	if (f) {
-		/* Without the engine's list nothing is known to be gone. */
+		/* Without the engine's list it is unknown which containers are gone. */
 		note_failure(g, f);
 		finish(g);
 		return;
@@ -252,17 +246,18 @@ static void on_containers(void *ctx, const struct engine_answer *answer, const s
 			strv_add(&g->ended, c->name);
 	}
 	folders_sweep(g->spec.loop, g->spec.config, &g->present);
-	g->job = store_sessions(g->spec.store, /* thread= */ NULL, /* all= */ true, on_rows, g);
+	g->load = rows_load(&(struct rows_spec){
+		.loop = g->spec.loop, .config = g->spec.config, .store = g->spec.store, .fn = on_rows, .ctx = g });
 }
 
-/* Without the store's id it is unknown which containers belong to it. */
+/* Containers are listed by the id of their store, so the round ends if the id is unknown. */
 static void on_identified(void *ctx, const struct fail *f)
 {
 	struct gc *g = ctx;
 	g->job = NULL;
 	note_failure(g, f);
 	struct query_spec query = {
-		.question = ENGINE_QUERY_CONTAINERS, .subject = store_id(g->spec.store), .done = on_containers, .ctx = g
+		.kind = ENGINE_QUERY_CONTAINERS, .subject = store_id(g->spec.store), .done = on_containers, .ctx = g
 	};
 	if (!f)
 		g->query = g->spec.engine->ops->query(g->spec.engine, &query, &g->failure);
@@ -276,7 +271,7 @@ struct gc *gc_start(const struct gc_spec *spec)
 {
 	struct gc *g = new0(struct gc);
 	g->spec = *spec;
-	sweep_locks(spec->loop, spec->config);
+	owner_sweep_soon(spec->loop, spec->config);
 	g->job = store_identify(spec->store, on_identified, g);
 	return g;
 }
@@ -286,8 +281,8 @@ struct gc *gc_free(struct gc *g)
 	if (!g)
 		return NULL;
 	g->spec.engine->ops->query_free(g->query);
+	rows_load_cancel(g->load);
 	store_cancel(g->job);
-	judging_cancel(g->judging);
 	if (g->task)
 		g->spec.engine->ops->task_cancel(g->task);
 	strv_release(&g->present);

@@ -1,7 +1,7 @@
-/* One round of garbage collection after servers that have ended. It removes the store's containers that do not run
- * and are older than CONTAINER_ORPHAN_MIN_AGE_SECONDS, warm containers of dead servers, unused networks, stale locks,
- * the log of sessions that ended more than HISTORY_MAX_AGE_DAYS ago, and exports older than EXPORTS_MAX_AGE_DAYS. It
- * marks the rows of sessions that no longer exist as ended.
+/* One round of garbage collection, which cleans up after servers that have ended. It removes the store's containers
+ * that do not run and are older than CONTAINER_ORPHAN_MIN_AGE_SECONDS, warm containers of dead servers, unused
+ * networks, stale locks, the log of sessions that ended more than HISTORY_MAX_AGE_DAYS ago, and exports older than
+ * EXPORTS_MAX_AGE_DAYS. It marks the rows of sessions that no longer exist as ended.
  *
  * A running container of a session is never touched, no matter which server started it: its own lease ends it. */
 #ifndef HUSK_MANAGER_REGISTRY_GC_H
@@ -25,9 +25,9 @@ struct gc_spec {
 	const struct config *config;
 	struct engine *engine;
 	struct store *store;
-	const char *self; /* the server whose own sessions gc does not touch; must outlive the round */
-	/* Called once, never from inside gc_start(). f: what failed; the report has what was done. Free the round
-	 * there or later. */
+	const char *self; /* id of this server, whose sessions gc does not touch; must outlive the round */
+	/* Called once, never from inside gc_start(). The report says what was done, even if f says what failed. Free
+	 * the round in this callback or later. */
 	void (*on_done)(void *ctx, const struct gc_report *report, const struct fail *f);
 	void *ctx;
 };

@@ -16,7 +16,7 @@ struct keeper {
 	struct engine_watch *watch;
 	struct timer *check;
 	struct timer *gc_timer, *renew_timer; /* run while there are sessions */
-	struct gc *gc;			      /* a gc round under way */
+	struct gc *gc;			      /* the current round of gc; NULL = none */
 };
 
 static void on_watch_closed(void *ctx);
@@ -26,9 +26,9 @@ static void on_watch_closed(void *ctx);
 static void on_engine_event(void *ctx, const struct engine_event *event)
 {
 	struct keeper *k = ctx;
-	list_for_each(m, &k->registry->members, struct member, node) {
-		if (streq(session_container(m->session), event->container)) {
-			session_on_event(m->session, event);
+	list_for_each(entry, &k->registry->entries, struct session_entry, node) {
+		if (streq(session_container(entry->session), event->container)) {
+			session_on_event(entry->session, event);
 			return;
 		}
 	}
@@ -48,27 +48,27 @@ static void watch_start(struct keeper *k)
 	keeper_check_soon(k);
 }
 
-static void forget(struct member *m)
+static void forget(struct session_entry *entry)
 {
-	tasks_leave(m);
-	member_free(m);
+	tasks_leave(entry);
+	session_entry_free(entry);
 }
 
 static void forget_old_dead(struct registry *r)
 {
 	size_t dead = 0;
-	list_for_each(m, &r->members, struct member, node) {
-		bool dead_warm = *m->warm && !m->reserved && session_state(m->session) == SESSION_DEAD;
-		if (session_is_lost(m->session) || (dead_warm && !session_is_changing(m->session)))
-			forget(m);
+	list_for_each(entry, &r->entries, struct session_entry, node) {
+		bool dead_warm = *entry->warm && !entry->reserved && session_state(entry->session) == SESSION_DEAD;
+		if (session_is_lost(entry->session) || (dead_warm && !session_is_changing(entry->session)))
+			forget(entry);
 		else
-			dead += session_state(m->session) == SESSION_DEAD;
+			dead += session_state(entry->session) == SESSION_DEAD;
 	}
-	list_for_each(m, &r->members, struct member, node) {
+	list_for_each(entry, &r->entries, struct session_entry, node) {
 		if (dead <= DEAD_SESSIONS_MAX)
 			return;
-		if (session_state(m->session) == SESSION_DEAD && !session_is_changing(m->session)) {
-			forget(m);
+		if (session_state(entry->session) == SESSION_DEAD && !session_is_changing(entry->session)) {
+			forget(entry);
 			dead--;
 		}
 	}
@@ -89,8 +89,8 @@ static void on_watch_closed(void *ctx)
 {
 	struct keeper *k = ctx;
 	k->watch = k->registry->engine->ops->watch_free(k->watch);
-	list_for_each(m, &k->registry->members, struct member, node)
-		session_engine_away(m->session);
+	list_for_each(entry, &k->registry->entries, struct session_entry, node)
+		session_engine_away(entry->session);
 	keeper_check_soon(k);
 }
 
@@ -105,8 +105,8 @@ void keeper_check_soon(struct keeper *k)
 static void end_idle(struct registry *r)
 {
 	uint64_t ttl = r->config->idle_ttl;
-	list_for_each(m, &r->members, struct member, node) {
-		struct session *s = m->session;
+	list_for_each(entry, &r->entries, struct session_entry, node) {
+		struct session *s = entry->session;
 		if (session_state(s) != SESSION_READY || session_is_busy(s) || session_idle_ms(s) < ttl * 1000)
 			continue;
 		AUTO(fail_release) struct fail f = { 0 };
@@ -138,11 +138,11 @@ void keeper_collect(struct keeper *k)
 						    .ctx = k });
 }
 
-/* A session that another server started may have the network. */
+/* An adopted session may have the network, so the firewall rules are checked for it. */
 static bool has_adopted(const struct registry *r)
 {
-	list_for_each(m, &r->members, struct member, node)
-		if (m->adopted && session_state(m->session) != SESSION_DEAD)
+	list_for_each(entry, &r->entries, struct session_entry, node)
+		if (entry->adopted && session_state(entry->session) != SESSION_DEAD)
 			return true;
 	return false;
 }
@@ -161,8 +161,8 @@ static void on_gc(void *ctx)
 static void on_renew(void *ctx)
 {
 	struct keeper *k = ctx;
-	list_for_each(m, &k->registry->members, struct member, node)
-		claim_renew(m);
+	list_for_each(entry, &k->registry->entries, struct session_entry, node)
+		claim_renew(entry);
 	if (!registry_live(k->registry))
 		timer_stop(k->renew_timer);
 }
@@ -195,10 +195,10 @@ bool keeper_leave(struct keeper *k)
 	struct registry *r = k->registry;
 	AUTO(strv_release) struct strv names = { 0 };
 	bool any = false;
-	list_for_each(m, &r->members, struct member, node) {
-		enum session_state state = session_state(m->session);
+	list_for_each(entry, &r->entries, struct session_entry, node) {
+		enum session_state state = session_state(entry->session);
 		bool usable = (state == SESSION_READY || state == SESSION_ADOPTING) && !r->leaves_nothing;
-		const char *name = session_removable(m->session);
+		const char *name = session_removable(entry->session);
 		if (!usable && state != SESSION_DEAD && name)
 			strv_add(&names, name);
 		any |= usable;

@@ -8,14 +8,14 @@
 struct keeper *keeper_new(struct registry *r);
 /* Accepts NULL, returns NULL. */
 struct keeper *keeper_free(struct keeper *k);
-/* There is a session to look after. */
+/* Call it when there is a session to look after. */
 void keeper_start(struct keeper *k);
-/* Something has ended: checks soon what can be dropped. */
+/* Call it when a session has ended. A timer then checks what can be dropped. */
 void keeper_check_soon(struct keeper *k);
 /* Runs a round of gc. ops_swept() follows. */
 void keeper_collect(struct keeper *k);
-/* The manager ends. Sessions stay for their lease, so that the next server can adopt them. Containers that nobody
- * could use are removed. Returns true if any session stays. */
+/* Call it when the manager ends. Sessions remain until their lease is over, so that the next server can adopt them.
+ * Containers that no server could use are removed. Returns true if any session remains. */
 bool keeper_leave(struct keeper *k);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/shape.h"
 
-/* JSON with more values is kept as a string, and a traceback with more lines as one piece, since they would use
+/* JSON with more values is kept as a string, and a traceback with more lines as one piece, since parsed values use
  * much memory. */
 #define VALUES_MAX 20000u
 

@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* A program that switches streams every few bytes makes more pieces than this. Later bytes are added to the last
- * piece of their stream. */
+/* A program that switches streams every few bytes could make any number of pieces. After this number, bytes are added
+ * to the last piece of their stream. */
 #define PIECES_MAX 10000
-/* Most bytes that the loop cleans itself. */
+/* The loop itself cleans at most this number of bytes; a worker job cleans more. */
 #define LIGHT_BYTES (64u << 10)
 
 static void forget_tail(struct live *l)
@@ -71,7 +71,7 @@ void live_display(struct live *l, const struct shown_display *display)
 	l->request->on_display(l->request->ctx, display);
 }
 
-/* Consecutive pieces belong to different streams. */
+/* Consecutive pieces belong to different streams, so each stream has one of the last two. */
 static struct live_piece *piece_for(struct live *l, int stream)
 {
 	if (l->n_tail && l->tail[l->n_tail - 1].stream == stream)

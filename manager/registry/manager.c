@@ -30,7 +30,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	struct registry *r = &m->registry;
 	r->loop = loop;
 	r->config = config;
-	list_init(&r->members);
+	list_init(&r->entries);
 	list_init(&r->conversations);
 	list_init(&r->ops);
 	list_init(&r->tasks);
@@ -71,7 +71,7 @@ struct manager *manager_free(struct manager *m)
 	if (!m)
 		return NULL;
 	struct registry *r = &m->registry;
-	/* Waiting callers leave first, then builds are stopped, and then the engine drops its tasks. */
+	/* Operations are freed first, then builds are stopped, and finally the engine drops its tasks. */
 	list_for_each(op, &r->ops, struct op, node)
 		op_end(op);
 	r->deps = deps_free(r->deps);
@@ -81,8 +81,8 @@ struct manager *manager_free(struct manager *m)
 	adoptions_free(r->adoptions);
 	keeper_free(r->keeper);
 	tasks_forget(r, NULL);
-	list_for_each(member, &r->members, struct member, node)
-		member_free(member);
+	list_for_each(entry, &r->entries, struct session_entry, node)
+		session_entry_free(entry);
 	list_for_each(c, &r->conversations, struct conversation, node)
 		conversation_free(c);
 	fence_free(r->fence);
@@ -141,9 +141,10 @@ void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx
 void conversation_end_client(struct conversation *c, uint64_t client)
 {
 	AUTO(fail_release) struct fail foreign = { 0 };
-	list_for_each(m, &c->registry->members, struct member, node)
-		if (!*m->warm && conversation_check(c, m->thread, session_id(m->session), &foreign) == 0)
-			runs_end_client(session_dispatch(m->session), client);
+	list_for_each(entry, &c->registry->entries, struct session_entry, node)
+		if (!*entry->warm &&
+		    conversation_check(c, entry->conversation, session_id(entry->session), &foreign) == 0)
+			runs_end_client(session_dispatch(entry->session), client);
 }
 
 static void on_warm_prepared(void *ctx, const char *id UNUSED)
@@ -175,19 +176,19 @@ void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, con
 			       void *ctx)
 {
 	AUTO(fail_release) struct fail foreign = { 0 };
-	list_for_each(m, &c->registry->members, struct member, node) {
-		const struct session *s = m->session;
+	list_for_each(entry, &c->registry->entries, struct session_entry, node) {
+		const struct session *s = entry->session;
 		if (session_state(s) == SESSION_STOPPING || session_is_lost(s) ||
-		    conversation_check(c, m->thread, session_id(s), &foreign) < 0)
+		    conversation_check(c, entry->conversation, session_id(s), &foreign) < 0)
 			continue;
-		struct session_info info = member_info(m);
+		struct session_info info = session_entry_info(entry);
 		fn(ctx, &info);
 	}
 }
 
 /* --- without a conversation -------------------------------------------------------------------------------------- */
 
-char *manager_own_thread(const struct config *config)
+char *manager_own_conversation(const struct config *config)
 {
 	return config->thread_id ? xstrdup(config->thread_id) : own_id_known(config->state_dir);
 }

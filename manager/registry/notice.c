@@ -4,7 +4,7 @@
 
 /* Long enough for a model to finish what it is doing. */
 #define LIFETIME_NOTICE_SECONDS 600u
-/* Longer times are not worth a notice in every answer. */
+/* Longer idle times are not worth a notice in every answer. */
 #define IDLE_NOTICE_SECONDS 120u
 
 char *notice_text(uint64_t left_ms, uint64_t lifetime_seconds, uint64_t idle_ttl_seconds)

@@ -1,4 +1,4 @@
-/* The notice in a result that its session will soon end. */
+/* A notice in a result, which says that the session will end soon. */
 #ifndef HUSK_MANAGER_REGISTRY_NOTICE_H
 #define HUSK_MANAGER_REGISTRY_NOTICE_H
 

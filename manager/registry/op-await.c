@@ -1,4 +1,4 @@
-/* Waits for the end of the search for sessions of ended servers, so that a list of sessions is complete. */
+/* Waits until the search for sessions of ended servers is over, so that a list of sessions is complete. */
 #include "base/alloc.h"
 #include "manager/registry/adoption.h"
 
@@ -7,7 +7,7 @@
 struct await_op {
 	struct op op;
 	struct await_request request;
-	struct timer *timer; /* ends the wait; at once if no search is under way */
+	struct timer *timer; /* ends the wait; fires at once if no search is under way */
 };
 
 static struct await_op *await_op_of(struct op *op)

@@ -24,10 +24,10 @@ static void on_done(void *ctx, const struct copy_result *results, size_t n)
 
 static int start(struct op *op, struct fail *f UNUSED)
 {
-	struct session *s = op->member->session;
+	struct session *s = op->entry->session;
 	entries_start(copy_op_of(op)->entries, &(struct entries_place){ .session_id = session_id(s),
 									.dispatch = session_dispatch(s),
-									.thread = op->member->thread,
+									.conversation = op->entry->conversation,
 									.limits = session_limits(s) });
 	return 0;
 }

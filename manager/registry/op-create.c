@@ -2,8 +2,8 @@
  *
  *   check         validates the request without contacting anything             manager_create()
  *   conversation  waits until the conversation has an id                        prepare()
- *   limits        asks the engine for the machine's size, if a limit needs it   check_machine()
- *   image         fits the image that the request names, if any                 take_image()
+ *   limits        asks for the machine's memory and CPUs, if a limit needs them check_machine()
+ *   image         adapts the image that the request names, if any               take_image()
  *   packages      finds or builds an image with the dependencies, if any        take_packages()
  *   slot          claims a slot in the store, or is refused                     take_slot()
  *   container     takes a warm container or starts a new one                    start()
@@ -11,8 +11,8 @@
  *   proof         runs husk-probe in the session, if SESSION_PROBE=require      prove()
  *   record        records the session as running and answers the caller         record()
  *
- * A phase with nothing to do starts the next one at once. Any phase can fail with op_fail() or be cancelled. If a warm container
- * is gone by the time it is needed, go_cold() returns to the slot phase and takes a new container. */
+ * A phase with nothing to do starts the next one at once. Any phase can fail with op_fail() or be cancelled. If a warm
+ * container is gone by the time it is needed, go_cold() returns to the slot phase and takes a new container. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "manager/deps/set.h"
@@ -22,14 +22,14 @@
 #include "manager/registry/conversation.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/kept-limits.h"
-#include "manager/registry/member.h"
 #include "manager/registry/proof.h"
+#include "manager/registry/session-entry.h"
 #include "manager/registry/warm.h"
 
 struct create_op {
 	struct op op;
 	struct create_request request;
-	struct dependency *wanted; /* the request, copied while its conversation is prepared */
+	struct dependency *wanted; /* a copy of the requested dependencies */
 	struct conversation_wait wait;
 	struct fence_wait fence;
 	struct proof *proof;
@@ -37,18 +37,19 @@ struct create_op {
 	struct engine_query *query; /* resources of the engine's machine */
 	char *wanted_image;	    /* name of the image; NULL = the runtime's own */
 	struct fitting_wait *fitting;
-	struct deps_wait *deps; /* waits for its image */
-	char *image, *versions; /* NULL = the runtime's own; its packages */
-	struct strv env;	/* freed once they are sent */
+	struct deps_wait *deps; /* waits for the image with the dependencies */
+	char *image, *versions; /* NULL = the runtime's own image; versions of its packages, as JSON */
+	struct strv env;	/* the session's own variables; freed once they are sent */
 	char *env_names, *cwd, *name;
-	struct store_job *job; /* the claim, then the record that it runs */
+	struct store_job *job; /* claims the slot, then records that the session runs */
 	bool claimed;
-	bool cold, was_warm;  /* must not take a warm container; has taken one */
-	bool swept, sweeping; /* rejected once; waits for a round of gc */
-	int names;	      /* names tried that belong to another session's user */
+	bool cold, was_warm;  /* must not take a warm container; has taken a warm container */
+	bool swept, sweeping; /* was rejected once; waits for a round of gc */
+	int names;	      /* container names tried whose user id another session has */
 };
 
-/* Two sessions that share a user only share some limits of the host's kernel. */
+/* After this number of names, the session may have the user id of another one. The two only share some limits of the
+ * host's kernel. */
 #define NAMES_TRIED 32
 
 static const struct op_type create_type;
@@ -66,18 +67,18 @@ static struct create_op *create_op_of(struct op *op)
 	return container_of(op, struct create_op, op);
 }
 
-static struct member_spec spec_of(const struct create_op *o)
+static struct session_entry_spec spec_of(const struct create_op *o)
 {
-	return (struct member_spec){ .runtime = o->request.runtime,
-				     .image = o->image,
-				     .thread = o->op.conversation->id,
-				     .network = o->request.network,
-				     .limits = o->limits };
+	return (struct session_entry_spec){ .runtime = o->request.runtime,
+					    .image = o->image,
+					    .conversation = o->op.conversation->id,
+					    .network = o->request.network,
+					    .limits = o->limits };
 }
 
 /* --- check ------------------------------------------------------------------------------------------------------- */
 
-/* The operator's switch is an upper limit: a request can only restrict it further. */
+/* The operator's setting is an upper limit: a request can do without the network, but cannot switch it on. */
 static int check_network(const struct config *config, const struct create_request *req, struct fail *f)
 {
 	if (!req->network || config->network_enabled)
@@ -91,9 +92,10 @@ static int check_name(const char *name, struct fail *f)
 {
 	if (!name || handle_name_is_valid(name))
 		return 0;
-	return fail_set(f, FAIL_INVALID,
-			"name: '%.100s' is not a name: letters, digits, '.', '_' and '-', a letter first, at most %d",
-			name, HANDLE_NAME_MAX);
+	return fail_set(
+		f, FAIL_INVALID,
+		"name: '%.100s' is not a name: use letters, digits, '.', '_' and '-', with a letter first, and at most %d characters",
+		name, HANDLE_NAME_MAX);
 }
 
 static void copy_wanted(struct create_op *o, const struct create_request *req)
@@ -174,19 +176,19 @@ static void on_machine(void *ctx, const struct engine_answer *answer, const stru
 		take_image(o);
 }
 
-/* The machine is queried only if a limit depends on it, since that takes the engine a moment. */
+/* The engine is queried only if a limit depends on the machine, since the query takes a moment. */
 static void check_machine(struct create_op *o)
 {
 	struct registry *r = o->op.registry;
 	AUTO(fail_release) struct fail f = { 0 };
-	struct query_spec query = { .question = ENGINE_QUERY_INFO, .done = on_machine, .ctx = o };
+	struct query_spec query = { .kind = ENGINE_QUERY_INFO, .done = on_machine, .ctx = o };
 	if (!limits_need_machine(r->config, &o->request.limits)) {
 		take_image(o);
 		return;
 	}
 	o->query = r->engine->ops->query(r->engine, &query, &f);
 	if (!o->query)
-		take_image(o); /* if the engine cannot be queried, the create fails with that reason */
+		take_image(o); /* the engine cannot be queried, so a later phase fails with the same reason */
 }
 
 /* --- image ------------------------------------------------------------------------------------------------------- */
@@ -263,34 +265,34 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 	uint64_t now = store_now_ms();
 	for (size_t i = 0; i < n; i++) {
 		const struct session_record *row = &active->v[i];
-		struct member *m = registry_find(o->op.registry, row->id);
-		infos[i] = m ? member_info(m) :
-			       (struct session_info){
-				       .id = row->id,
-				       .name = row->name,
-				       .runtime = row->runtime,
-				       .status = row_state_name(row->state),
-				       .age_seconds = (now - MIN(row->created, now)) / 1000,
-				       .idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
-				       .limits = kept_limits_read(row->limits, o->op.registry->config),
-			       };
+		struct session_entry *entry = registry_find(o->op.registry, row->id);
+		infos[i] = entry ? session_entry_info(entry) :
+				   (struct session_info){
+					   .id = row->id,
+					   .name = row->name,
+					   .runtime = row->runtime,
+					   .status = row_state_name(row->state),
+					   .age_seconds = (now - MIN(row->created, now)) / 1000,
+					   .idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
+					   .limits = kept_limits_read(row->limits, o->op.registry->config),
+				   };
 	}
-	/* The member never held a slot, and no container was started. */
-	struct member *m = take_ptr(o->op.member);
-	if (*m->warm)
-		warm_give_back(m);
+	/* The session never held a slot, and no container was started. */
+	struct session_entry *entry = take_ptr(o->op.entry);
+	if (*entry->warm)
+		warm_give_back(entry);
 	else
-		member_free(m);
+		session_entry_free(entry);
 	o->request.on_done(o->request.ctx, &(struct create_result){ .active = infos, .n_active = n }, f);
 	op_end(&o->op);
 }
 
-/* The slot of the warm container was given to another session, or it died just now. */
+/* The slot of the warm container was given to another session, or the container has just died. */
 static void go_cold(struct create_op *o)
 {
-	struct member *m = take_ptr(o->op.member);
-	claim_drop(o->op.registry, session_id(m->session));
-	session_stop(m->session);
+	struct session_entry *entry = take_ptr(o->op.entry);
+	claim_drop(o->op.registry, session_id(entry->session));
+	session_stop(entry->session);
 	free(take_ptr(o->op.wanted));
 	o->cold = true;
 	o->claimed = o->was_warm = false;
@@ -300,8 +302,8 @@ static void go_cold(struct create_op *o)
 static void on_claimed(void *ctx, const struct session_list *list, const struct fail *f)
 {
 	struct create_op *o = ctx;
-	struct member *m = o->op.member;
-	bool gone = *m->warm && (session_state(m->session) != SESSION_WARM || (f && f->kind == FAIL_NOT_FOUND));
+	struct session_entry *entry = o->op.entry;
+	bool gone = *entry->warm && (session_state(entry->session) != SESSION_WARM || (f && f->kind == FAIL_NOT_FOUND));
 	o->job = NULL;
 	if (!f)
 		warm_evict(o->op.registry->warm, list);
@@ -311,7 +313,7 @@ static void on_claimed(void *ctx, const struct session_list *list, const struct 
 		start(o);
 	} else if (cause_of(f) == CAUSE_USER_TAKEN) {
 		o->names++;
-		member_free(take_ptr(o->op.member));
+		session_entry_free(take_ptr(o->op.entry));
 		take_slot(o);
 	} else if (f->kind == FAIL_LIMIT && !o->swept) {
 		/* Slots may be held by sessions that died with their server: run gc once, then try again. */
@@ -324,7 +326,7 @@ static void on_claimed(void *ctx, const struct session_list *list, const struct 
 
 static void claim(struct create_op *o)
 {
-	o->job = claim_slot(o->op.member, o->op.conversation->id, o->op.conversation->max_sessions,
+	o->job = claim_slot(o->op.entry, o->op.conversation->id, o->op.conversation->max_sessions,
 			    o->names < NAMES_TRIED, on_claimed, o);
 }
 
@@ -340,12 +342,12 @@ static void swept(struct op *op)
 static void take_slot(struct create_op *o)
 {
 	struct registry *r = o->op.registry;
-	struct member_spec spec = spec_of(o);
-	o->op.member = o->cold ? NULL : warm_take(r->warm, &spec);
-	if (!o->op.member)
-		o->op.member = member_new(r, &spec);
-	free(o->op.member->name);
-	o->op.member->name = o->name ? xstrdup(o->name) : NULL;
+	struct session_entry_spec spec = spec_of(o);
+	o->op.entry = o->cold ? NULL : warm_take(r->warm, &spec);
+	if (!o->op.entry)
+		o->op.entry = session_entry_new(r, &spec);
+	free(o->op.entry->name);
+	o->op.entry->name = o->name ? xstrdup(o->name) : NULL;
 	claim(o);
 }
 
@@ -353,31 +355,32 @@ static void take_slot(struct create_op *o)
 
 static void start(struct create_op *o)
 {
-	struct member *m = o->op.member;
+	struct session_entry *entry = o->op.entry;
 	o->claimed = true;
 	/* From here on ops_ready() and ops_dead() apply to this operation. */
-	o->op.wanted = xstrdup(session_id(m->session));
-	o->was_warm = *m->warm;
-	log_created(m, o->env_names);
+	o->op.wanted = xstrdup(session_id(entry->session));
+	o->was_warm = *entry->warm;
+	log_created(entry, o->env_names);
 	if (o->was_warm) {
-		/* The warm container may turn out to be dead, and the next one needs the variables too. */
-		member_claim(m, o->op.conversation->id, &o->env, o->cwd);
+		/* The variables are kept: if the warm container turns out to be dead, the next one needs them. */
+		session_entry_claim(entry, o->op.conversation->id, &o->env, o->cwd);
 		return;
 	}
-	member_start(m, &o->env, o->cwd);
+	session_entry_start(entry, &o->env, o->cwd);
 	strv_release(&o->env);
 }
 
 static bool dead(struct op *op, const struct fail *f)
 {
 	struct create_op *o = create_op_of(op);
-	if (!o->was_warm || f->kind == FAIL_INVALID || session_state(op->member->session) != SESSION_DEAD)
+	if (!o->was_warm || f->kind == FAIL_INVALID || session_state(op->entry->session) != SESSION_DEAD)
 		return false;
 	go_cold(o);
 	return true;
 }
 
-/* Stopped by an id from the list in an error, before its create was answered. */
+/* The session was stopped before its create was answered. Its id was known from the list of active sessions in the
+ * error of another create. */
 static void stopped(struct op *op, const struct fail *f UNUSED)
 {
 	AUTO(fail_release) struct fail why = { 0 };
@@ -425,7 +428,7 @@ static void on_proven(void *ctx, const struct fail *f)
 static void prove(struct create_op *o)
 {
 	if (o->op.registry->config->probe == PROBE_REQUIRE)
-		o->proof = proof_start(o->op.member, on_proven, o);
+		o->proof = proof_start(o->op.entry, on_proven, o);
 	else
 		record(o);
 }
@@ -439,23 +442,24 @@ static void on_recorded(void *ctx, const struct fail *f)
 	o->job = NULL;
 	if (f)
 		log_warning("a session was not recorded as running: %s", f->message);
-	struct session_info info = member_info(o->op.member);
+	struct session_info info = session_entry_info(o->op.entry);
 	info.dependencies = o->versions;
-	o->op.member->versions = o->versions ? xstrdup(o->versions) : NULL;
+	o->op.entry->versions = o->versions ? xstrdup(o->versions) : NULL;
 	struct create_result result = {
 		.session = &info,
 		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,
 	};
 	o->request.on_done(o->request.ctx, &result, NULL);
-	struct member_spec spec = spec_of(o);
+	struct session_entry_spec spec = spec_of(o);
 	warm_used(o->op.registry->warm, &spec, o->was_warm);
 	op_end(&o->op);
 }
 
-/* Recorded before the answer, so that the next server finds the session if this one is killed right after it. */
+/* The session is recorded before the answer, so that the next server finds it if this server is killed right after the
+ * answer. */
 static void record(struct create_op *o)
 {
-	o->job = claim_running(o->op.member, on_recorded, o);
+	o->job = claim_running(o->op.entry, on_recorded, o);
 }
 
 /* --- end --------------------------------------------------------------------------------------------------------- */
@@ -464,35 +468,35 @@ static void answer_fail(struct op *op, const struct fail *f)
 {
 	struct create_op *o = create_op_of(op);
 	struct create_result none = { 0 };
-	/* Its id was never delivered, so the member is forgotten once its container is removed. */
-	if (op->member)
-		session_stop(op->member->session);
+	/* The session's id was never delivered, so the session is forgotten once its container is removed. */
+	if (op->entry)
+		session_stop(op->entry->session);
 	o->request.on_done(o->request.ctx, &none, f);
 }
 
 static void cancel(struct op *op)
 {
 	struct create_op *o = create_op_of(op);
-	struct member *m = take_ptr(op->member);
+	struct session_entry *entry = take_ptr(op->entry);
 	if (o->deps)
 		deps_cancel(take_ptr(o->deps));
 	if (o->fitting)
 		fitting_cancel(take_ptr(o->fitting));
-	if (!m)
+	if (!entry)
 		return;
 	if (o->claimed) {
-		session_stop(m->session);
+		session_stop(entry->session);
 		return;
 	}
-	/* The claim may be under way; this job runs after it. */
-	if (*m->warm) {
-		claim_drop(op->registry, session_id(m->session));
-		claim_drop(op->registry, m->warm);
-		session_stop(m->session);
+	/* The claim may still be under way; the store runs the jobs below after it. */
+	if (*entry->warm) {
+		claim_drop(op->registry, session_id(entry->session));
+		claim_drop(op->registry, entry->warm);
+		session_stop(entry->session);
 		return;
 	}
-	claim_end(m, /* cause= */ NULL);
-	member_free(m);
+	claim_end(entry, /* cause= */ NULL);
+	session_entry_free(entry);
 }
 
 static void create_op_free(struct op *op)

@@ -11,7 +11,7 @@ struct exports_op {
 	struct conversation_wait wait;
 	char *before_id;
 	struct store_job *job;
-	struct timer *nothing; /* answers from the loop */
+	struct timer *nothing; /* answers from the loop if there are no exports */
 };
 
 static struct exports_op *exports_op_of(struct op *op)
@@ -61,10 +61,10 @@ static void answer_nothing(struct exports_op *o)
 	timer_start(o->nothing, 0, 0);
 }
 
-static void ask(struct exports_op *o, const char *thread)
+static void load(struct exports_op *o, const char *conversation)
 {
-	o->job = store_exports(o->op.registry->store, thread, o->request.before_ms, o->before_id, o->request.limit,
-			       on_exports, o);
+	o->job = store_exports(o->op.registry->store, conversation, o->request.before_ms, o->before_id,
+			       o->request.limit, on_exports, o);
 }
 
 static void on_known(void *ctx, const char *id)
@@ -72,7 +72,7 @@ static void on_known(void *ctx, const char *id)
 	struct exports_op *o = ctx;
 	/* A user without a conversation has no exports. */
 	if (id)
-		ask(o, id);
+		load(o, id);
 	else
 		answer_nothing(o);
 }
@@ -93,7 +93,7 @@ struct op *manager_exports(struct conversation *c, const struct exports_request 
 {
 	struct exports_op *o = exports_op_new(c->registry, c, req);
 	if (c->id) {
-		ask(o, c->id);
+		load(o, c->id);
 		return &o->op;
 	}
 	o->wait.fn = on_known;
@@ -102,14 +102,14 @@ struct op *manager_exports(struct conversation *c, const struct exports_request 
 	return &o->op;
 }
 
-struct op *manager_all_exports(struct manager *m, const char *thread, const struct exports_request *req,
+struct op *manager_all_exports(struct manager *m, const char *conversation, const struct exports_request *req,
 			       struct fail *f UNUSED)
 {
 	struct registry *r = &m->registry;
 	struct exports_op *o = exports_op_new(r, /* c= */ NULL, req);
 	/* A listing must not create a store; without one there are no exports. */
 	if (store_is_there(r->config))
-		ask(o, thread);
+		load(o, conversation);
 	else
 		answer_nothing(o);
 	return &o->op;
@@ -197,5 +197,6 @@ struct op *manager_delete_export(struct manager *m, const struct delete_export_r
 
 int export_bring(const struct export_info *info, const char *to, struct strv *notices, struct fail *f)
 {
-	return info->directory ? unpack_folder(info->host_path, to, notices, f) : unpack_file(info->host_path, to, f);
+	return info->directory ? unpack_folder(info->host_path, to, notices, f) :
+				 unpack_file(info->host_path, to, info->mode, info->mtime_ms, f);
 }

@@ -8,8 +8,9 @@ struct history_op {
 	struct op op;
 	struct history_request request;
 	char *id;
+	struct rows_load *load;
 	struct store_job *job;
-	struct timer *nothing; /* answers from the loop */
+	struct timer *nothing; /* answers from the loop if there is no store */
 	struct strv strings;   /* owns the strings of the history */
 	struct executed *executed;
 	struct history history;
@@ -23,6 +24,7 @@ static struct history_op *history_op_of(struct op *op)
 static void history_op_free(struct op *op)
 {
 	struct history_op *o = history_op_of(op);
+	rows_load_cancel(o->load);
 	store_cancel(o->job);
 	timer_free(o->nothing);
 	strv_release(&o->strings);
@@ -37,15 +39,11 @@ static void answer_fail(struct op *op, const struct fail *f)
 	o->request.on_done(o->request.ctx, NULL, f);
 }
 
-static void answer(struct history_op *o)
+static void answer(void *ctx)
 {
+	struct history_op *o = ctx;
 	o->request.on_done(o->request.ctx, &o->history, NULL);
 	op_end(&o->op);
-}
-
-static void on_nothing(void *ctx)
-{
-	answer(ctx);
 }
 
 static const char *keep(struct history_op *o, const char *text)
@@ -131,7 +129,7 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 			.id = keep(o, row->id),
 			.name = keep(o, row->name),
 			.owner = keep(o, owner),
-			.thread = keep(o, row->thread),
+			.conversation = keep(o, row->thread),
 			.runtime = keep(o, row->runtime),
 			.state = row_state_name(row->state),
 			.cause = keep(o, row->cause),
@@ -142,16 +140,16 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 	o->job = store_executions(o->op.registry->store, o->id, o->request.limit, on_executions, o);
 }
 
-static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
+static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct history_op *o = ctx;
 	AUTO(fail_release) struct fail why = { 0 };
-	o->job = NULL;
-	for (size_t i = 0; !f && !o->id && i < list->n; i++)
-		o->id = list->v[i].state == ROW_WARM ? NULL : xstrdup(list->v[i].id);
+	o->load = NULL;
+	for (size_t i = 0; !f && !o->id && i < rows->n; i++)
+		o->id = rows->v[i].state == ROW_WARM ? NULL : xstrdup(rows->v[i].id);
 	if (!f && !o->id)
 		answer(o);
-	else if (f || rows_resolve(list, &o->id, &why) < 0)
+	else if (f || rows_resolve(rows, &o->id, &why) < 0)
 		op_fail(&o->op, f ? f : &why);
 	else
 		o->job = store_session_get(o->op.registry->store, o->id, on_session, o);
@@ -167,12 +165,14 @@ struct op *manager_history(struct manager *m, const struct history_request *req,
 	o->request.session_id = NULL;
 	o->id = req->session_id ? xstrdup(req->session_id) : NULL;
 	/* A listing must not create a store; without one there is no history. */
-	if (store_is_there(r->config)) {
-		o->job = o->id && token_is_valid(o->id) ? store_session_get(r->store, o->id, on_session, o) :
-							  store_sessions(r->store, NULL, /* all= */ true, on_rows, o);
-		return &o->op;
+	if (!store_is_there(r->config)) {
+		o->nothing = timer_new(r->loop, answer, o);
+		timer_start(o->nothing, 0, 0);
+	} else if (o->id && token_is_valid(o->id)) {
+		o->job = store_session_get(r->store, o->id, on_session, o);
+	} else {
+		o->load = rows_load(&(struct rows_spec){
+			.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = o });
 	}
-	o->nothing = timer_new(r->loop, on_nothing, o);
-	timer_start(o->nothing, 0, 0);
 	return &o->op;
 }

@@ -1,12 +1,13 @@
 /* Lists the images of older builds of Husk on the engine, and removes one. */
 #include "base/alloc.h"
-#include "manager/model/image.h"
+#include "manager/model/config.h"
+#include "manager/model/runtime.h"
 #include "manager/registry/registry.h"
 
 #define TAG_DIGITS 12
 
-/* Names that tools/ gives to the image of a runtime: husk-NAME and a hash of its content. Images of dependencies
- * have longer tags and are managed by the cache of dependencies. */
+/* True for names that tools/ gives to images of runtimes: husk-NAME with a hash of the content as the tag. Images of
+ * dependencies have longer tags and are managed by the cache of dependencies. */
 static bool is_runtime_image(const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -78,7 +79,7 @@ struct op *manager_old_images(struct manager *m, const struct images_request *re
 	static const struct op_type type = { .fail = images_fail, .free = images_op_free };
 	struct registry *r = &m->registry;
 	struct images_op *o = new0(struct images_op);
-	struct query_spec query = { .question = ENGINE_QUERY_IMAGES, .done = on_images, .ctx = o };
+	struct query_spec query = { .kind = ENGINE_QUERY_IMAGES, .done = on_images, .ctx = o };
 	o->request = *req;
 	o->query = r->engine->ops->query(r->engine, &query, f);
 	if (!o->query) {

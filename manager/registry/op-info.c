@@ -1,9 +1,9 @@
-/* The state of a session: its runs, limits, remaining time and variables. */
+/* Reports the state of a session: its runs, limits, remaining time and variables. */
 #include "base/alloc.h"
 #include "manager/line/run.h"
 #include "manager/line/status.h"
-#include "manager/registry/member.h"
 #include "manager/registry/op.h"
+#include "manager/registry/session-entry.h"
 
 struct info_op {
 	struct op op;
@@ -23,26 +23,26 @@ static struct run_info *list_runs(const struct dispatch *d, size_t *ret_n)
 	for (size_t i = 0; i < *ret_n; i++)
 		runs[i] = (struct run_info){ .number = states[i].number,
 					     .kind = states[i].kind,
-					     .state = states[i].ended ? "ended" :
-						      states[i].asks  ? "waiting" :
-						      states[i].begun ? "running" :
-									"queued",
+					     .state = states[i].ended		? "ended" :
+						      states[i].waits_for_input ? "waiting" :
+						      states[i].begun		? "running" :
+										  "queued",
 					     .age_ms = states[i].age_ms };
 	return runs;
 }
 
 static void answer(struct info_op *o, const struct session_status *status)
 {
-	const struct member *m = o->op.member;
-	uint64_t left = session_left_ms(m->session), idle = session_idle_ms(m->session) / 1000,
-		 ttl = m->registry->config->idle_ttl;
-	struct session_details details = { .session = member_info(m),
+	const struct session_entry *entry = o->op.entry;
+	uint64_t left = session_left_ms(entry->session), idle = session_idle_ms(entry->session) / 1000,
+		 ttl = entry->registry->config->idle_ttl;
+	struct session_details details = { .session = session_entry_info(entry),
 					   .left_seconds = left == UINT64_MAX ? left : left / 1000,
 					   .idle_left_seconds = ttl - MIN(idle, ttl),
 					   .status = status };
-	AUTO(freep) struct run_info *runs = list_runs(session_dispatch(m->session), &details.n_runs);
+	AUTO(freep) struct run_info *runs = list_runs(session_dispatch(entry->session), &details.n_runs);
 	details.runs = runs;
-	details.session.dependencies = m->versions;
+	details.session.dependencies = entry->versions;
 	o->request.on_done(o->request.ctx, &details, NULL);
 }
 
@@ -51,7 +51,7 @@ static void on_status(struct status_waiter *w, const struct session_status *stat
 	struct info_op *o = container_of(w, struct info_op, waiter);
 	AUTO(fail_release) struct fail f = { 0 };
 	/* The session may have ended meanwhile. */
-	if (member_check(o->op.member, &f) < 0)
+	if (session_entry_check(o->op.entry, &f) < 0)
 		o->request.on_done(o->request.ctx, NULL, &f);
 	else
 		answer(o, status);
@@ -61,7 +61,7 @@ static void on_status(struct status_waiter *w, const struct session_status *stat
 static int start(struct op *op, struct fail *f UNUSED)
 {
 	struct info_op *o = info_op_of(op);
-	struct dispatch *d = session_dispatch(op->member->session);
+	struct dispatch *d = session_dispatch(op->entry->session);
 	if (o->request.keep_alive)
 		d->used_ms = loop_now_ms();
 	o->waiter.on_status = on_status;

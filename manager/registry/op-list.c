@@ -8,12 +8,11 @@
 struct list_op {
 	struct op op;
 	struct list_request request;
-	struct store_job *job;
-	struct judging *judging;
+	struct rows_load *load;
 	struct engine_query *query;
 	struct listed_session *v;
 	char **containers; /* for each session of v */
-	bool *starting;	   /* likewise: the container may not exist yet, or any more */
+	bool *starting;	   /* for each session of v: its container may not exist yet, or no longer */
 	size_t n;
 	struct strv strings; /* owns the strings of v and containers */
 	struct fail unsure;
@@ -27,8 +26,7 @@ static struct list_op *list_op_of(struct op *op)
 static void list_op_free(struct op *op)
 {
 	struct list_op *o = list_op_of(op);
-	store_cancel(o->job);
-	judging_cancel(o->judging);
+	rows_load_cancel(o->load);
 	op->registry->engine->ops->query_free(o->query);
 	free(o->v);
 	free(o->containers);
@@ -67,7 +65,7 @@ static void on_stats(void *ctx, const struct engine_answer *a, const struct fail
 	answer(o);
 }
 
-/* Drops rows whose session has ended although the server could not record it. */
+/* Drops rows of sessions that have ended, but whose server could not record the end. */
 static void drop_gone(struct list_op *o, const struct engine_containers *found)
 {
 	size_t kept = 0;
@@ -85,7 +83,7 @@ static void on_containers(void *ctx, const struct engine_answer *a, const struct
 {
 	struct list_op *o = ctx;
 	struct engine *e = o->op.registry->engine;
-	struct query_spec stats = { .question = ENGINE_QUERY_STATS, .done = on_stats, .ctx = o };
+	struct query_spec stats = { .kind = ENGINE_QUERY_STATS, .done = on_stats, .ctx = o };
 	o->query = e->ops->query_free(o->query);
 	if (f)
 		fail_copy(&o->unsure, f);
@@ -133,7 +131,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.name = keep_shown(o, row->name ? row->name : "-"),
 		.cause = keep_shown(o, ended && row->cause ? row->cause : ""),
 		.runtime = keep_shown(o, row->runtime),
-		.thread = keep_shown(o, row->state == ROW_WARM ? "-" : row->thread),
+		.conversation = keep_shown(o, row->state == ROW_WARM ? "-" : row->thread),
 		.state = shown_state(row, dead),
 		.owner = keep_shown(o, owner),
 		.transport = keep_shown(o, row->transport ? row->transport : "-"),
@@ -146,35 +144,28 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 	o->containers[o->n++] = (char *)keep(o, row->container);
 }
 
-static void on_judged(void *ctx, const struct rows *rows)
+static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct list_op *o = ctx;
 	struct registry *r = o->op.registry;
 	uint64_t now = store_now_ms();
-	o->judging = NULL;
+	o->load = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
 	o->v = xcalloc(rows->n + 1, sizeof(*o->v));
 	o->containers = xcalloc(rows->n + 1, sizeof(*o->containers));
 	o->starting = xcalloc(rows->n + 1, sizeof(*o->starting));
 	for (size_t i = rows->n; i > 0; i--)
 		add_row(o, &rows->v[i - 1], rows->owner_dead[i - 1], now);
 	struct query_spec containers = {
-		.question = ENGINE_QUERY_CONTAINERS, .subject = store_id(r->store), .done = on_containers, .ctx = o
+		.kind = ENGINE_QUERY_CONTAINERS, .subject = store_id(r->store), .done = on_containers, .ctx = o
 	};
 	if (o->n)
 		o->query = r->engine->ops->query(r->engine, &containers, &o->unsure);
 	if (!o->query)
 		answer(o);
-}
-
-static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
-{
-	struct list_op *o = ctx;
-	struct registry *r = o->op.registry;
-	o->job = NULL;
-	if (f)
-		op_fail(&o->op, f);
-	else
-		o->judging = rows_judge(r->loop, r->config, list, on_judged, o);
 }
 
 struct op *manager_list_all(struct manager *m, const struct list_request *req, struct fail *f UNUSED)
@@ -184,6 +175,7 @@ struct op *manager_list_all(struct manager *m, const struct list_request *req, s
 	struct list_op *o = new0(struct list_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
 	o->request = *req;
-	o->job = store_sessions(r->store, /* thread= */ NULL, /* all= */ true, on_rows, o);
+	o->load = rows_load(&(struct rows_spec){
+		.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = o });
 	return &o->op;
 }

@@ -6,7 +6,7 @@
 
 struct query_op {
 	struct op op;
-	struct query_request request; /* its session_id and code are owned, or NULL */
+	struct query_request request; /* its session_id and code are NULL */
 	char *code;
 	struct query_waiter query_waiter;
 };
@@ -26,7 +26,7 @@ static void on_answer(struct query_waiter *a, const struct query_answer *answer,
 static int start(struct op *op, struct fail *f)
 {
 	struct query_op *o = query_op_of(op);
-	struct dispatch *d = session_dispatch(op->member->session);
+	struct dispatch *d = session_dispatch(op->entry->session);
 	d->used_ms = loop_now_ms();
 	o->query_waiter.on_answer = on_answer;
 	return query_start(&o->query_waiter, d,

@@ -18,7 +18,7 @@ struct read_op {
 	struct reading *reading;
 };
 
-/* Outlives its operation while a worker job reads. */
+/* Exists until the worker job has ended, even if its operation ends before. */
 struct reading {
 	struct read_op *op;
 	struct work *work;
@@ -122,7 +122,7 @@ static void on_export(void *ctx, const struct export_record *found, const struct
 static void on_known(void *ctx, const char *id)
 {
 	struct read_op *o = ctx;
-	/* A user without a conversation has no exports: no thread has an empty id. */
+	/* A user without a conversation has no exports: no conversation has an empty id. */
 	o->job = store_export_get(o->op.registry->store, id ? id : "", o->id, on_export, o);
 }
 

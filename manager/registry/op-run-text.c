@@ -55,7 +55,7 @@ static void give_credit(struct text_op *o, const struct wire_frame *frame)
 	transfer_send(&o->transfer, &out);
 }
 
-/* One file, smaller than the requested limit. Bytes that are not sent are a hole of a sparse file. */
+/* Adds a piece of the file, which is within the requested limit. Bytes that are not sent are holes of a sparse file. */
 static int take(struct text_op *o, const struct wire_frame *frame)
 {
 	if (frame->n < 8 || !o->began)
@@ -79,7 +79,7 @@ static int on_frame(void *ctx, const struct wire_frame *frame)
 	timer_start(o->stall, STALL_MS, 0);
 	switch (frame->type) {
 	case FRAME_END:
-		answer(o, wire_read_files_end(frame, &notices, &f) == 0 && o->began);
+		answer(o, wire_read_files_end(frame, &notices, /* ret_below= */ NULL, &f) == 0 && o->began);
 		return 0;
 	case FRAME_ENTRY:
 		if (o->began || !entry_read(frame->payload, frame->n, &e))
@@ -127,7 +127,7 @@ static int start(struct op *op, struct fail *f)
 	o->transfer.ctx = o;
 	o->stall = timer_new(op->registry->loop, on_stall, o);
 	timer_start(o->stall, STALL_MS, 0);
-	transfer_join(&o->transfer, session_dispatch(op->member->session));
+	transfer_join(&o->transfer, session_dispatch(op->entry->session));
 	return transfer_begin(&o->transfer, &(struct wire_files){ .export = true, .path = path }, f);
 }
 

@@ -1,4 +1,4 @@
-/* Starts a cell or a command, or waits for one again. */
+/* Starts a cell or a command, or waits for one that was started before. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/work.h"
@@ -9,15 +9,15 @@
 #include "manager/registry/op.h"
 #include "manager/registry/task.h"
 
-/* Used if the end of the session's life is unknown. */
+/* Maximum timeout of a run that may last as long as its session. */
 #define LIFETIME_MAX_SECONDS (7 * 86400)
-/* Marks need version 3 of the protocol. */
+/* Waits and tasks need marks, which the protocol has since this version (docs/protocol.md). */
 #define VERSION_OF_MARKS 3
 
 struct run_op {
 	struct op op;
 	struct run_request request;
-	char *text; /* kept while the session is not ready */
+	char *text; /* a copy, if the session is not ready yet */
 	struct strv env;
 	char *env_names, *cwd;
 	char *input; /* may be a secret */
@@ -25,12 +25,12 @@ struct run_op {
 	enum run_kind kind;
 	uint32_t number;
 	uint64_t started; /* wall clock, for the log; 0 = another request started the run */
-	uint64_t asked_ms;
+	uint64_t requested_ms;
 	struct timer *becomes_task;
-	struct timer *tells; /* answers that another client's run was interrupted */
+	struct timer *tells; /* answers an interrupt of a run for which this request does not wait */
 	bool had_ended;	     /* that run had ended before the interrupt */
 	bool waited;	     /* another request of the same client waits for the run */
-	struct task *task;   /* while the store records it */
+	struct task *task;   /* the task that the store is recording; NULL = none */
 	struct live live;
 	struct tail_job *ending; /* worker job that prepares the last output; NULL = none */
 };
@@ -40,7 +40,7 @@ static struct run_op *run_op_of(struct op *op)
 	return container_of(op, struct run_op, op);
 }
 
-/* result NULL: only the word for its ending is known. */
+/* result NULL: only the ending is known. */
 static void log_end(struct run_op *o, const char *ending, const struct run_result *result)
 {
 	uint64_t duration_ms = result ? result->duration_ms : 0;
@@ -50,7 +50,7 @@ static void log_end(struct run_op *o, const char *ending, const struct run_resul
 				   .ending = ending,
 				   .out_bytes = result ? result->stdout_bytes + result->stderr_bytes : 0,
 				   .result = result };
-	log_run_ended(o->op.member, &ended);
+	log_run_ended(o->op.entry, &ended);
 }
 
 /* A worker job that cleans the output at the end of a run, if the caller gets much of it at once. */
@@ -58,7 +58,7 @@ struct tail_job {
 	struct run_op *op; /* do not use after the job was forgotten */
 	struct work *work;
 	struct live live;
-	struct run_request request; /* request of live: it keeps the texts */
+	struct run_request request; /* used by `live`; collects the texts in `pieces` */
 	struct run_result result;
 	struct live_piece *pieces;
 	size_t n;
@@ -78,7 +78,7 @@ static void log_result(struct run_op *o, const struct run_result *result)
 	if (!result)
 		log_end(o, "not_run", NULL);
 	else if (result->ending == ENDING_RUNNING || result->ending == ENDING_WAITING)
-		log_run_told(o->op.member, o->number, result);
+		log_run_told(o->op.entry, o->number, result);
 	else
 		log_end(o, ending_name(result->ending), result);
 }
@@ -148,7 +148,7 @@ static void end_later(struct run_op *o, struct run_result *result)
 	o->live = (struct live){ .request = &o->request };
 	j->result = *result;
 	*result = (struct run_result){ 0 };
-	snprintf(j->session, sizeof(j->session), "%s", session_id(o->op.member->session));
+	snprintf(j->session, sizeof(j->session), "%s", session_id(o->op.entry->session));
 	j->work = work_start(o->op.registry->loop, &(struct work_spec){ .fn = clean_tail,
 									.on_done = on_tail_cleaned,
 									.ctx = j,
@@ -159,13 +159,13 @@ static void end_later(struct run_op *o, struct run_result *result)
 static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
 {
 	struct run_op *o = container_of(w, struct run_op, waiter);
-	struct member *m = o->op.member;
-	const struct config *c = m->registry->config;
+	struct session_entry *entry = o->op.entry;
+	const struct config *c = entry->registry->config;
 	if (result) {
-		note_network(result, m->session);
-		log_earlier_ended(m, result);
-		if (session_state(m->session) == SESSION_READY)
-			result->notice = notice_text(session_left_ms(m->session), c->max_lifetime, c->idle_ttl);
+		note_network(result, entry->session);
+		log_earlier_ended(entry, result);
+		if (session_state(entry->session) == SESSION_READY)
+			result->notice = notice_text(session_left_ms(entry->session), c->max_lifetime, c->idle_ttl);
 	}
 	bool shows = result && o->request.on_display;
 	if (shows && live_end_is_heavy(&o->live)) {
@@ -239,7 +239,7 @@ static void on_made(void *ctx, struct task *t, const struct fail *f)
 static void on_task_due(void *ctx)
 {
 	struct run_op *o = ctx;
-	o->task = task_make(&(struct task_spec){ .member = o->op.member,
+	o->task = task_make(&(struct task_spec){ .entry = o->op.entry,
 						 .conversation = o->op.conversation,
 						 .number = o->number,
 						 .kind = o->kind,
@@ -251,9 +251,9 @@ static void on_task_due(void *ctx)
 
 static void expect_task(struct run_op *o)
 {
-	uint64_t after = o->request.task_after_seconds * 1000, waited = loop_now_ms() - o->asked_ms;
+	uint64_t after = o->request.task_after_seconds * 1000, waited = loop_now_ms() - o->requested_ms;
 	if (!o->request.on_task || o->request.has_wait ||
-	    session_dispatch(o->op.member->session)->version < VERSION_OF_MARKS)
+	    session_dispatch(o->op.entry->session)->version < VERSION_OF_MARKS)
 		return;
 	o->becomes_task = timer_new(o->op.registry->loop, on_task_due, o);
 	timer_start(o->becomes_task, after - MIN(waited, after), 0);
@@ -269,7 +269,7 @@ static uint64_t lifetime_seconds(const struct session *s)
 
 static int begin(struct run_op *o, const char *text, struct fail *f)
 {
-	struct session *s = o->op.member->session;
+	struct session *s = o->op.entry->session;
 	const struct run_request *request = &o->request;
 	struct run_spec spec = {
 		.kind = request->kind,
@@ -288,12 +288,12 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 	if (!o->number)
 		return -1;
 	o->started = store_now_ms();
-	log_run_began(o->op.member, &(struct begun_run){ .number = o->number,
-							 .kind = o->kind,
-							 .started = o->started,
-							 .in_bytes = request->len,
-							 .env = o->env_names,
-							 .text = text });
+	log_run_began(o->op.entry, &(struct begun_run){ .number = o->number,
+							.kind = o->kind,
+							.started = o->started,
+							.in_bytes = request->len,
+							.env = o->env_names,
+							.text = text });
 	strv_release(&o->env);
 	expect_task(o);
 	return 0;
@@ -332,7 +332,7 @@ static int interrupt_foreign(struct run_op *o, struct dispatch *d)
 
 static int join(struct run_op *o, struct fail *f)
 {
-	struct dispatch *d = session_dispatch(o->op.member->session);
+	struct dispatch *d = session_dispatch(o->op.entry->session);
 	const struct run_request *request = &o->request;
 	if (run_kind(d, request->run, &o->kind, f) < 0)
 		return -1;
@@ -344,7 +344,6 @@ static int join(struct run_op *o, struct fail *f)
 	if (o->input && (run_check_client(d, request->run, request->client, f) < 0 ||
 			 run_input(d, request->run, o->input, request->input_len, f) < 0))
 		return -1;
-	/* Also interrupts a run that another request waits for. That request gets the run's end. */
 	if (request->interrupt)
 		run_interrupt(d, request->run);
 	return run_join(d, request->run, request->wait_seconds * 1000, &o->waiter, f);
@@ -352,7 +351,7 @@ static int join(struct run_op *o, struct fail *f)
 
 static int check_version(const struct run_op *o, struct fail *f)
 {
-	const struct dispatch *d = session_dispatch(o->op.member->session);
+	const struct dispatch *d = session_dispatch(o->op.entry->session);
 	bool needed = o->request.interactive || o->request.has_wait || o->request.run || o->request.restart ||
 		      o->env_names || o->cwd;
 	if (!needed || !d->version || d->version >= VERSION_OF_MARKS)
@@ -387,7 +386,7 @@ static void interrupt(struct op *op)
 	if (o->ending)
 		return; /* the run has ended */
 	if (o->waiter.run) {
-		run_interrupt(session_dispatch(op->member->session), o->number);
+		run_interrupt(session_dispatch(op->entry->session), o->number);
 		return;
 	}
 	fail_set(&f, FAIL_CANCELLED, "interrupted before it began: nothing ran");
@@ -438,7 +437,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
 	o->kind = req->kind;
-	o->asked_ms = loop_now_ms();
+	o->requested_ms = loop_now_ms();
 	o->waiter = (struct run_waiter){ .on_end = on_end, .client = req->client };
 	watch(o);
 	env_copy(&o->env, req->env, req->n_env);
@@ -448,7 +447,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	struct op *op = op_begin(&o->op, req->session_id, f);
 	if (!op)
 		return NULL;
-	/* Borrowed only during this function. */
+	/* The request's strings are valid only until this function returns. */
 	if (op->wanted && req->text)
 		o->text = xstrndup(req->text, req->len);
 	o->request.text = o->request.session_id = o->request.cwd = o->request.input = NULL;

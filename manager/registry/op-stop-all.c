@@ -9,10 +9,10 @@ struct stop_all_op {
 	struct op op;
 	struct stop_all_request request;
 	char *id; /* NULL = all */
+	struct rows_load *load;
 	struct store_job *job;
-	struct judging *judging;
 	struct engine_task *task;
-	struct strv containers; /* still to be removed, from `at` on; warm ones last */
+	struct strv containers; /* names of containers to remove, from `at` on; warm containers are last */
 	struct strv marks;	/* for each container; "" = none */
 	size_t sessions;	/* number of containers that are sessions */
 	size_t at, stopped;
@@ -29,8 +29,8 @@ static struct stop_all_op *stop_all_op_of(struct op *op)
 static void stop_all_op_free(struct op *op)
 {
 	struct stop_all_op *o = stop_all_op_of(op);
+	rows_load_cancel(o->load);
 	store_cancel(o->job);
-	judging_cancel(o->judging);
 	if (o->task)
 		op->registry->engine->ops->task_cancel(o->task);
 	strv_release(&o->containers);
@@ -103,12 +103,6 @@ static void add_container(struct stop_all_op *o, const struct session_record *ro
 	strv_add(&o->marks, row->mark ? row->mark : "");
 }
 
-static void note_changed_row(struct stop_all_op *o, const struct session_record *row)
-{
-	if (!o->failure.kind)
-		claim_changed_row(row, &o->failure);
-}
-
 /* Warm containers belong to no conversation, so no cause is recorded. */
 static void stop_warm(struct stop_all_op *o, const struct rows *rows)
 {
@@ -122,18 +116,24 @@ static void stop_warm(struct stop_all_op *o, const struct rows *rows)
 	}
 }
 
-static void on_judged(void *ctx, const struct rows *rows)
+static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct stop_all_op *o = ctx;
 	struct registry *r = o->op.registry;
-	o->judging = NULL;
+	AUTO(fail_release) struct fail none = { 0 };
+	o->load = NULL;
+	if (f || (o->id && rows_resolve(rows, &o->id, &none) < 0)) {
+		op_fail(&o->op, f ? f : &none);
+		return;
+	}
 	for (size_t i = rows->n; i > 0; i--) {
 		const struct session_record *row = &rows->v[i - 1];
 		bool half_made = rows->owner_dead[i - 1] && row->state == ROW_STARTING;
 		if (row->state == ROW_ENDED || row->state == ROW_WARM || half_made || !is_meant(o, row))
 			continue;
 		if (row->seal == SEAL_BROKEN) {
-			note_changed_row(o, row);
+			if (!o->failure.kind)
+				claim_changed_row(row, &o->failure);
 			continue;
 		}
 		add_container(o, row);
@@ -148,20 +148,6 @@ static void on_judged(void *ctx, const struct rows *rows)
 		finish(o);
 }
 
-static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
-{
-	struct stop_all_op *o = ctx;
-	struct registry *r = o->op.registry;
-	AUTO(fail_release) struct fail none = { 0 };
-	o->job = NULL;
-	if (f)
-		op_fail(&o->op, f);
-	else if (o->id && rows_resolve(list, &o->id, &none) < 0)
-		op_fail(&o->op, &none);
-	else
-		o->judging = rows_judge(r->loop, r->config, list, on_judged, o);
-}
-
 struct op *manager_stop_all(struct manager *m, const struct stop_all_request *req, struct fail *f UNUSED)
 {
 	static const struct op_type type = { .fail = answer_fail, .free = stop_all_op_free };
@@ -171,6 +157,7 @@ struct op *manager_stop_all(struct manager *m, const struct stop_all_request *re
 	o->request = *req;
 	o->request.session_id = NULL;
 	o->id = req->session_id ? xstrdup(req->session_id) : NULL;
-	o->job = store_sessions(r->store, /* thread= */ NULL, /* all= */ true, on_rows, o);
+	o->load = rows_load(&(struct rows_spec){
+		.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = o });
 	return &o->op;
 }

@@ -15,7 +15,7 @@ static struct stop_op *stop_op_of(struct op *op)
 
 static void found(struct op *op)
 {
-	session_stop(op->member->session);
+	session_stop(op->entry->session);
 }
 
 static void answer(struct op *op, const struct fail *f)

@@ -1,5 +1,5 @@
-/* Reads the state of a task or cancels it. The task's server has the state while the task is active; the store has
- * it before and after. */
+/* Reads the state of a task or cancels it. While the task is active, the state is in the memory of its server;
+ * otherwise it is in the store. */
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
@@ -47,7 +47,7 @@ static bool answer_from_memory(struct task_op *o)
 	return true;
 }
 
-static void ask_store(struct task_op *o);
+static void load_row(struct task_op *o);
 
 /* The session and its tasks are loaded. */
 static int start(struct op *op, struct fail *f UNUSED)
@@ -83,25 +83,25 @@ static void on_row(void *ctx, const struct task_record *row, const struct fail *
 		struct task_info info = task_info_of_record(row);
 		answer(o, &info, NULL);
 	} else if (o->session_seen) {
-		/* The session exists, but its run does not. */
+		/* The session exists, but the task's run does not. */
 		answer(o, NULL, (no_task(&none, o->id), &none));
 	} else {
 		find_session(o, row->session);
 	}
 }
 
-static void ask_store(struct task_op *o)
+static void load_row(struct task_op *o)
 {
-	const char *thread = o->op.conversation->id;
-	/* A user without a conversation has no tasks: no thread has an empty id. */
-	o->job = store_task_get(o->op.registry->store, thread ? thread : "", o->id, on_row, o);
+	const char *conversation = o->op.conversation->id;
+	/* A user without a conversation has no tasks: no conversation has an empty id. */
+	o->job = store_task_get(o->op.registry->store, conversation ? conversation : "", o->id, on_row, o);
 }
 
 static void on_soon(void *ctx)
 {
 	struct task_op *o = ctx;
 	if (!answer_from_memory(o))
-		ask_store(o);
+		load_row(o);
 }
 
 /* The cancel is stored first, so that the next server knows of it if this one is killed after the answer. The run
@@ -137,7 +137,7 @@ static void task_op_free(struct op *op)
 struct op *manager_task(struct conversation *c, const struct task_request *req, struct fail *f)
 {
 	static const struct op_type type = { .start = start, .fail = answer_fail, .free = task_op_free };
-	/* The store is not queried for an id of another form, since it cannot exist. */
+	/* The store is not queried for a malformed id, since no such task can exist. */
 	if (!token_is_valid(req->id)) {
 		no_task(f, req->id);
 		return NULL;

@@ -1,4 +1,4 @@
-/* A terminal in a session, for a person. Bytes pass both ways until its program ends or the terminal is closed. */
+/* A person's terminal in a session. Bytes pass in both directions until its program ends or the terminal is closed. */
 #include "base/alloc.h"
 #include "manager/line/console.h"
 #include "manager/registry/claims.h"
@@ -25,11 +25,11 @@ static struct terminal_op *terminal_op_of(struct op *op)
 static void log_end(struct terminal_op *o, const char *ending)
 {
 	if (o->started)
-		log_terminal(o->op.member, &(struct ended_run){ .number = o->console.call,
-								.program = o->request.is_run,
-								.started = o->started,
-								.out_bytes = o->out_bytes,
-								.ending = ending });
+		log_terminal(o->op.entry, &(struct ended_run){ .number = o->console.call,
+							       .program = o->request.is_run,
+							       .started = o->started,
+							       .out_bytes = o->out_bytes,
+							       .ending = ending });
 	o->started = 0;
 }
 
@@ -79,12 +79,12 @@ static int start(struct op *op, struct fail *f)
 		.rows = o->request.rows,
 		.cols = o->request.cols,
 	};
-	if (console_open(&o->console, session_dispatch(op->member->session), &wanted, f) < 0)
+	if (console_open(&o->console, session_dispatch(op->entry->session), &wanted, f) < 0)
 		return -1;
 	o->started = store_now_ms();
-	log_terminal(op->member, &(struct ended_run){ .number = o->console.call,
-						      .program = o->request.is_run,
-						      .started = o->started });
+	log_terminal(op->entry, &(struct ended_run){ .number = o->console.call,
+						     .program = o->request.is_run,
+						     .started = o->started });
 	(void)console_type(&o->console, o->early.data, o->early.len);
 	buf_release(&o->early);
 	if (o->early_end)

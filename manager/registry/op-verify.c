@@ -1,4 +1,4 @@
-/* Checks that the log of one session, or of all, is as it was written. */
+/* Checks that the log of one session, or of all, was not changed after it was written. */
 #include "base/alloc.h"
 #include "manager/model/token.h"
 #include "manager/registry/registry.h"
@@ -9,8 +9,9 @@ struct verify_op {
 	struct verify_request request;
 	struct strv sessions; /* sessions to check, from `at` on */
 	size_t at;
+	struct rows_load *load;
 	struct store_job *job;
-	struct timer *nothing; /* answers from the loop */
+	struct timer *nothing; /* answers from the loop if there is no store */
 };
 
 static void verify_next(struct verify_op *o);
@@ -23,6 +24,7 @@ static struct verify_op *verify_op_of(struct op *op)
 static void verify_op_free(struct op *op)
 {
 	struct verify_op *o = verify_op_of(op);
+	rows_load_cancel(o->load);
 	store_cancel(o->job);
 	timer_free(o->nothing);
 	strv_release(&o->sessions);
@@ -75,12 +77,12 @@ static void on_chains(void *ctx, char *const *names, size_t n, const struct fail
 	verify_next(o);
 }
 
-static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
+static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
 {
 	struct verify_op *o = ctx;
 	AUTO(fail_release) struct fail why = { 0 };
-	o->job = NULL;
-	if (f || rows_resolve(list, &o->sessions.v[0], &why) < 0)
+	o->load = NULL;
+	if (f || rows_resolve(rows, &o->sessions.v[0], &why) < 0)
 		op_fail(&o->op, f ? f : &why);
 	else
 		verify_next(o);
@@ -104,7 +106,8 @@ struct op *manager_verify(struct manager *m, const struct verify_request *req, s
 		if (token_is_valid(req->session_id))
 			verify_next(o);
 		else
-			o->job = store_sessions(r->store, NULL, /* all= */ true, on_rows, o);
+			o->load = rows_load(&(struct rows_spec){
+				.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = o });
 	} else {
 		o->job = store_chains(r->store, on_chains, o);
 	}

@@ -4,7 +4,7 @@
 #include "manager/model/cause.h"
 #include "manager/model/handle.h"
 #include "manager/registry/adoption.h"
-#include "manager/registry/member.h"
+#include "manager/registry/session-entry.h"
 
 /* How long a request waits for its session to be taken over. */
 #define PATIENCE_MS 30000
@@ -24,7 +24,7 @@ static struct op *wait_for(struct op *op, const char *id)
 	op->wanted = xstrdup(id);
 	op->patience = timer_new(op->registry->loop, on_patience_over, op);
 	timer_start(op->patience, PATIENCE_MS, 0);
-	if (op->member)
+	if (op->entry)
 		return op;
 	if (token_is_valid(id))
 		adopt_one(op->conversation, id);
@@ -39,20 +39,20 @@ static struct op *refuse(struct op *op)
 	return NULL;
 }
 
-/* Finds the session in this manager, if the conversation may use it. *id becomes its full id. -1 with f if it may
- * not be used. */
+/* Sets op->entry and *id_ref, the full id, if this manager has the session. -1 with f if the conversation must not use
+ * the session. */
 static int find(struct op *op, const char **id_ref, struct fail *f)
 {
-	struct member *m;
-	if (registry_resolve(op->registry, op->conversation->id, *id_ref, &m, f) < 0)
+	struct session_entry *entry;
+	if (registry_resolve(op->registry, op->conversation->id, *id_ref, &entry, f) < 0)
 		return -1;
-	const char *id = *id_ref = m ? session_id(m->session) : *id_ref;
+	const char *id = *id_ref = entry ? session_id(entry->session) : *id_ref;
 	/* The store is not queried for a word that cannot be an id, the beginning of one, or a name. */
-	if (!m && !token_is_valid(id) && !handle_is_word(id))
+	if (!entry && !token_is_valid(id) && !handle_is_word(id))
 		return cause_no_session(f, id);
-	if (m && conversation_check(op->conversation, m->thread, id, f) < 0)
+	if (entry && conversation_check(op->conversation, entry->conversation, id, f) < 0)
 		return -1;
-	op->member = m && session_state(m->session) != SESSION_STOPPING ? m : NULL;
+	op->entry = entry && session_state(entry->session) != SESSION_STOPPING ? entry : NULL;
 	return 0;
 }
 
@@ -60,9 +60,9 @@ struct op *op_begin(struct op *op, const char *session_id, struct fail *f)
 {
 	if (find(op, &session_id, f) < 0)
 		return refuse(op);
-	if (!op->member || session_state(op->member->session) == SESSION_ADOPTING)
+	if (!op->entry || session_state(op->entry->session) == SESSION_ADOPTING)
 		return wait_for(op, session_id);
-	if (member_check(op->member, f) < 0 || op->type->start(op, f) < 0)
+	if (session_entry_check(op->entry, f) < 0 || op->type->start(op, f) < 0)
 		return refuse(op);
 	return op;
 }
@@ -71,7 +71,7 @@ struct op *op_seek(struct op *op, const char *session_id, struct fail *f)
 {
 	if (find(op, &session_id, f) < 0)
 		return refuse(op);
-	if (!op->member)
+	if (!op->entry)
 		return wait_for(op, session_id);
 	op->type->found(op);
 	return op;

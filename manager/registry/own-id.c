@@ -53,7 +53,7 @@ char *own_id_load(const char *state_dir)
 	dirs_make(state_dir);
 	AUTO(freep) char *temporary = xasprintf("%s.%s", path, id);
 	int r = write_id(temporary, id);
-	/* link() fails if another server was first: then its id counts. A file that cannot be read is replaced. */
+	/* link() fails if another server was first: its id is used. A file without a valid id is replaced. */
 	if (r == 0 && link(temporary, path) < 0) {
 		known = read_id(path);
 		if (!known && rename(temporary, path) < 0)

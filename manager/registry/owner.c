@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/proc.h"
+#include "base/work.h"
 
 #define PLACE_MAX 512
 /* No lease is longer than a day, so older locks carry no information. */
@@ -26,15 +27,15 @@ static void read_line(const char *path, char *ret, size_t n)
 	ret[strcspn(ret, " \n")] = '\0';
 }
 
-/* 0 = unknown. */
+/* The start time of a process; 0 = unknown. */
 static uint64_t start_of(uint64_t pid)
 {
 	struct proc_stat st;
 	return pid <= INT32_MAX && proc_stat((pid_t)pid, &st) == 0 ? st.start : 0;
 }
 
-/* "HOST BOOT PID-NAMESPACE", equal for all processes that can see each other; "" if the system does not provide
- * them. */
+/* "HOST BOOT PID-NAMESPACE", which is equal for all processes that can see each other. A boot or namespace that the
+ * system does not provide is "-". */
 static char *place_of_here(void)
 {
 	char host[256] = "", boot[64] = "", ns[64] = "";
@@ -105,7 +106,7 @@ static bool lock_is_free(int fd)
 	return flock(fd, LOCK_SH | LOCK_NB) == 0;
 }
 
-static enum owner_life ask_lock(const struct config *config, const char *id)
+static enum owner_life life_by_lock(const struct config *config, const char *id)
 {
 	if (!token_is_valid(id))
 		return OWNER_UNKNOWN;
@@ -116,7 +117,7 @@ static enum owner_life ask_lock(const struct config *config, const char *id)
 	return lock_is_free(fd) ? OWNER_DEAD : errno == EWOULDBLOCK ? OWNER_ALIVE : OWNER_UNKNOWN;
 }
 
-static enum owner_life ask_process(const struct owner_claim *claim)
+static enum owner_life life_by_process(const struct owner_claim *claim)
 {
 	AUTO(freep) char *here = place_of_here();
 	size_t n = strlen(here);
@@ -139,8 +140,11 @@ struct owner_claim owner_claim_of(const struct session_record *row)
 
 enum owner_life owner_life(const struct config *config, const struct owner_claim *claim)
 {
-	enum owner_life life = ask_lock(config, claim->id);
-	return life != OWNER_UNKNOWN ? life : ask_process(claim);
+	enum owner_life lock = life_by_lock(config, claim->id);
+	if (lock == OWNER_DEAD)
+		return OWNER_DEAD;
+	enum owner_life process = life_by_process(claim);
+	return process == OWNER_UNKNOWN ? lock : process;
 }
 
 bool owner_is_dead(const struct config *config, const struct owner_claim *claim, uint64_t now_ms)
@@ -182,4 +186,24 @@ void owner_sweep(const struct config *config)
 	for (struct dirent *entry; (entry = readdir(folder));)
 		sweep_one(dirfd(folder), entry->d_name, time(NULL));
 	closedir(folder);
+}
+
+static void sweep_locks(void *ctx)
+{
+	struct config *config = ctx;
+	owner_sweep(config);
+}
+
+static void on_swept(void *ctx, bool forgotten UNUSED)
+{
+	struct config *config = ctx;
+	free(config->state_dir);
+	free(config);
+}
+
+void owner_sweep_soon(struct loop *loop, const struct config *config)
+{
+	struct config *copy = new0(struct config);
+	copy->state_dir = xstrdup(config->state_dir);
+	(void)work_start(loop, &(struct work_spec){ .fn = sweep_locks, .on_done = on_swept, .ctx = copy });
 }

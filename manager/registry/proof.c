@@ -9,7 +9,7 @@
 #define BOOT_MAX 64
 
 struct proof {
-	struct member *member;
+	struct session_entry *entry;
 	void (*fn)(void *ctx, const struct fail *f);
 	void *ctx;
 	struct engine_query *query;
@@ -22,7 +22,7 @@ struct proof {
 
 static struct registry *registry_of(const struct proof *p)
 {
-	return p->member->registry;
+	return p->entry->registry;
 }
 
 static void on_tell(void *ctx)
@@ -57,7 +57,7 @@ static void start_command(struct proof *p, const char *command, command_end_fn o
 				 .wait_ms = RUN_WAIT_FOR_END,
 				 .text = command,
 				 .len = strlen(command) };
-	if (!run_start(session_dispatch(p->member->session), &spec, &p->waiter, &f))
+	if (!run_start(session_dispatch(p->entry->session), &spec, &p->waiter, &f))
 		finish(p, &f);
 }
 
@@ -77,13 +77,13 @@ static void on_kept(void *ctx, const struct fail *f)
 {
 	struct proof *p = ctx;
 	p->job = NULL;
-	/* The proof is still valid; the next session repeats it. */
+	/* If the receipt was not stored, the proof is still valid, and the next session repeats it. */
 	(void)f;
 	finish(p, NULL);
 }
 
 /* An act whose outcome is unknown proves nothing, so it counts as a failure. Acts against another session do not
- * count while there is none. */
+ * count if there is no other session. */
 static bool is_proven(const struct probe_report *report, struct fail *f)
 {
 	size_t open = report->counts[ACT_OPEN], unsure = report->counts[ACT_UNSURE];
@@ -120,7 +120,7 @@ static void on_probed(struct run_waiter *w, struct run_result *result, const str
 					    xasprintf("%zu held, %zu not tried without another session",
 						      report.counts[ACT_HELD], report.counts[ACT_NO_PEER]) :
 					    xasprintf("%zu held", report.n);
-	struct receipt_record receipt = { .image = session_image(p->member->session),
+	struct receipt_record receipt = { .image = session_image(p->entry->session),
 					  .engine = p->engine,
 					  .boot = p->boot,
 					  .result = text_of,
@@ -149,7 +149,7 @@ static void on_boot(struct run_waiter *w, struct run_result *result, const struc
 		return;
 	}
 	p->boot = xstrndup(text, MIN(strcspn(text, "\r\n"), BOOT_MAX));
-	p->job = store_receipt_get(registry_of(p)->store, session_image(p->member->session), p->engine, p->boot,
+	p->job = store_receipt_get(registry_of(p)->store, session_image(p->entry->session), p->engine, p->boot,
 				   on_receipt, p);
 }
 
@@ -165,16 +165,16 @@ static void on_engine(void *ctx, const struct engine_answer *answer, const struc
 	start_command(p, PROBE_PATH " boot", on_boot);
 }
 
-struct proof *proof_start(struct member *m, void (*fn)(void *ctx, const struct fail *f), void *ctx)
+struct proof *proof_start(struct session_entry *entry, void (*fn)(void *ctx, const struct fail *f), void *ctx)
 {
-	struct engine *e = m->registry->engine;
+	struct engine *e = entry->registry->engine;
 	struct proof *p = new0(struct proof);
-	p->member = m;
+	p->entry = entry;
 	p->fn = fn;
 	p->ctx = ctx;
-	p->tell = timer_new(m->registry->loop, on_tell, p);
-	p->query = e->ops->query(
-		e, &(struct query_spec){ .question = ENGINE_QUERY_VERSION, .done = on_engine, .ctx = p }, &p->failure);
+	p->tell = timer_new(entry->registry->loop, on_tell, p);
+	p->query = e->ops->query(e, &(struct query_spec){ .kind = ENGINE_QUERY_VERSION, .done = on_engine, .ctx = p },
+				 &p->failure);
 	if (!p->query)
 		finish(p, NULL);
 	return p;

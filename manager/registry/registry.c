@@ -4,36 +4,37 @@
 #include "manager/model/cause.h"
 #include "manager/model/handle.h"
 
-struct member *registry_find(struct registry *r, const char *id)
+struct session_entry *registry_find(struct registry *r, const char *id)
 {
-	list_for_each(m, &r->members, struct member, node)
-		if (!*m->warm && streq(session_id(m->session), id) && !session_is_lost(m->session))
-			return m;
+	list_for_each(entry, &r->entries, struct session_entry, node)
+		if (!*entry->warm && streq(session_id(entry->session), id) && !session_is_lost(entry->session))
+			return entry;
 	return NULL;
 }
 
-int registry_resolve(struct registry *r, const char *thread, const char *word, struct member **ret, struct fail *f)
+int registry_resolve(struct registry *r, const char *conversation, const char *word, struct session_entry **ret,
+		     struct fail *f)
 {
 	AUTO(fail_release) struct fail none = { 0 };
 	AUTO(freep) struct handle *handles = NULL;
-	AUTO(freep) struct member **members = NULL;
+	AUTO(freep) struct session_entry **entries = NULL;
 	size_t n = 0, at = 0, all = 0;
 	*ret = registry_find(r, word);
-	if (*ret || !thread)
+	if (*ret || !conversation)
 		return 0;
-	list_for_each(m, &r->members, struct member, node)
+	list_for_each(entry, &r->entries, struct session_entry, node)
 		all++;
 	handles = xcalloc(all + 1, sizeof(*handles));
-	members = xcalloc(all + 1, sizeof(struct member *));
-	list_for_each(m, &r->members, struct member, node) {
-		if (*m->warm || session_is_lost(m->session) || !streq(m->thread, thread))
+	entries = xcalloc(all + 1, sizeof(struct session_entry *));
+	list_for_each(entry, &r->entries, struct session_entry, node) {
+		if (*entry->warm || session_is_lost(entry->session) || !streq(entry->conversation, conversation))
 			continue;
-		handles[n] =
-			(struct handle){ session_id(m->session), m->name, session_state(m->session) != SESSION_DEAD };
-		members[n++] = m;
+		handles[n] = (struct handle){ session_id(entry->session), entry->name,
+					      session_state(entry->session) != SESSION_DEAD };
+		entries[n++] = entry;
 	}
 	if (handle_find(handles, n, word, &at, &none) == 0)
-		*ret = members[at];
+		*ret = entries[at];
 	else if (none.kind != FAIL_NOT_FOUND)
 		return fail_move(f, &none), -1;
 	return 0;
@@ -42,17 +43,17 @@ int registry_resolve(struct registry *r, const char *thread, const char *word, s
 size_t registry_live(const struct registry *r)
 {
 	size_t n = 0;
-	list_for_each(m, &r->members, struct member, node)
-		n += session_state(m->session) != SESSION_DEAD;
+	list_for_each(entry, &r->entries, struct session_entry, node)
+		n += session_state(entry->session) != SESSION_DEAD;
 	return n;
 }
 
-struct session_info member_info(const struct member *m)
+struct session_info session_entry_info(const struct session_entry *entry)
 {
-	const struct session *s = m->session;
+	const struct session *s = entry->session;
 	return (struct session_info){
 		.id = session_id(s),
-		.name = m->name,
+		.name = entry->name,
 		.runtime = session_runtime(s)->name,
 		.status = session_state_name(session_state(s)),
 		.age_seconds = session_age_ms(s) / 1000,
@@ -62,16 +63,16 @@ struct session_info member_info(const struct member *m)
 	};
 }
 
-void member_free(struct member *m)
+void session_entry_free(struct session_entry *entry)
 {
-	list_remove(&m->node);
-	store_cancel(m->renewal);
-	store_cancel(m->explanation);
-	session_free(m->session);
-	free(m->thread);
-	free(m->versions);
-	free(m->name);
-	free(m);
+	list_remove(&entry->node);
+	store_cancel(entry->renewal);
+	store_cancel(entry->explanation);
+	session_free(entry->session);
+	free(entry->conversation);
+	free(entry->versions);
+	free(entry->name);
+	free(entry);
 }
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
@@ -96,7 +97,7 @@ void op_end(struct op *op)
 
 void op_fail(struct op *op, const struct fail *f)
 {
-	/* Unlinked first: the answer may start another operation. */
+	/* The operation is unlinked first, since the answer may start another one. */
 	list_remove(&op->node);
 	op->type->fail(op, f);
 	op_end(op);
@@ -109,26 +110,26 @@ static void wait_over(struct op *op)
 }
 
 /* Callbacks may change the list, so it is walked from the start after each one. */
-static struct op *next_waiting(struct member *m)
+static struct op *next_waiting(struct session_entry *entry)
 {
-	list_for_each(op, &m->registry->ops, struct op, node)
-		if (op->member == m && op->wanted)
+	list_for_each(op, &entry->registry->ops, struct op, node)
+		if (op->entry == entry && op->wanted)
 			return op;
 	return NULL;
 }
 
-static struct op *next_of(struct member *m)
+static struct op *next_of(struct session_entry *entry)
 {
-	list_for_each(op, &m->registry->ops, struct op, node)
-		if (op->member == m && op->type->stopped)
+	list_for_each(op, &entry->registry->ops, struct op, node)
+		if (op->entry == entry && op->type->stopped)
 			return op;
 	return NULL;
 }
 
-void ops_ready(struct member *m)
+void ops_ready(struct session_entry *entry)
 {
 	struct op *op;
-	while ((op = next_waiting(m))) {
+	while ((op = next_waiting(entry))) {
 		AUTO(fail_release) struct fail f = { 0 };
 		wait_over(op);
 		if (op->type->start(op, &f) < 0)
@@ -136,27 +137,27 @@ void ops_ready(struct member *m)
 	}
 }
 
-void ops_dead(struct member *m, const struct fail *f)
+void ops_dead(struct session_entry *entry, const struct fail *f)
 {
 	struct op *op;
-	while ((op = next_waiting(m)))
+	while ((op = next_waiting(entry)))
 		if (!op->type->dead || !op->type->dead(op, f))
 			op_fail(op, f);
 }
 
-bool ops_stopped(struct member *m, const struct fail *f)
+bool ops_stopped(struct session_entry *entry, const struct fail *f)
 {
 	struct op *op;
 	bool any = false;
-	while ((op = next_of(m))) {
+	while ((op = next_of(entry))) {
 		any = true;
 		list_remove(&op->node);
 		op->type->stopped(op, f);
 		op_end(op);
 	}
 	AUTO(fail_release) struct fail gone = { 0 };
-	cause_no_session(&gone, session_id(m->session));
-	ops_dead(m, &gone);
+	cause_no_session(&gone, session_id(entry->session));
+	ops_dead(entry, &gone);
 	return any;
 }
 
@@ -174,34 +175,35 @@ void ops_adopted(struct registry *r)
 			op->type->adopted(op);
 }
 
-static struct op *next_looking(struct registry *r, const struct conversation *c, const char *id)
+static struct op *next_searching(struct registry *r, const struct conversation *c, const char *id)
 {
 	list_for_each(op, &r->ops, struct op, node)
-		if (!op->member && op->conversation == c && op->wanted && streq(op->wanted, id))
+		if (!op->entry && op->conversation == c && op->wanted && streq(op->wanted, id))
 			return op;
 	return NULL;
 }
 
 void ops_rename(struct registry *r, const struct conversation *c, const char *word, const char *id)
 {
-	for (struct op *op; (op = next_looking(r, c, word));) {
+	for (struct op *op; (op = next_searching(r, c, word));) {
 		free(op->wanted);
 		op->wanted = xstrdup(id);
 	}
 }
 
-void ops_found(struct registry *r, struct conversation *c, const char *id, struct member *m, const struct fail *f)
+void ops_found(struct registry *r, struct conversation *c, const char *id, struct session_entry *entry,
+	       const struct fail *f)
 {
 	struct op *op;
-	while ((op = next_looking(r, c, id))) {
-		op->member = m;
-		if (!m) {
+	while ((op = next_searching(r, c, id))) {
+		op->entry = entry;
+		if (!entry) {
 			op_fail(op, f);
 		} else if (op->type->found) {
 			wait_over(op);
 			op->type->found(op);
 		}
 	}
-	if (m && session_state(m->session) == SESSION_READY)
-		ops_ready(m);
+	if (entry && session_state(entry->session) == SESSION_READY)
+		ops_ready(entry);
 }

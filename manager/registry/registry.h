@@ -1,4 +1,5 @@
-/* A manager's sessions, conversations and operations. Only data and lookups are here; the files above act on them. */
+/* A manager's sessions, conversations and operations. Only data and lookups are here; the other files of this folder
+ * act on them. */
 #ifndef HUSK_MANAGER_REGISTRY_REGISTRY_H
 #define HUSK_MANAGER_REGISTRY_REGISTRY_H
 
@@ -30,7 +31,7 @@ struct registry {
 	struct warm *warm;
 	uint64_t active_ms; /* when an operation last began or ended */
 	struct owner self;
-	struct list members;	   /* of struct member, oldest first */
+	struct list entries;	   /* list of struct session_entry, oldest first */
 	struct list conversations; /* of struct conversation */
 	struct list ops;	   /* of struct op */
 	struct list tasks;	   /* of struct task */
@@ -43,56 +44,58 @@ struct manager {
 };
 
 /* A session in the registry. */
-struct member {
+struct session_entry {
 	struct list node;
 	struct registry *registry;
 	struct session *session;
-	char *thread;			   /* the conversation that it belongs to; "" while it is warm */
-	char warm[TOKEN_SIZE];		   /* id of its row in the store while it is warm; else "" */
-	bool reserved;			   /* a create is about to take it */
-	void (*on_warm)(struct member *m); /* a warm container is up or gone */
-	bool adopted;			   /* another server started it */
-	char *name;			   /* given by its conversation; NULL = none */
-	char *versions;			   /* versions of its packages, as JSON; NULL = none or unknown */
+	char *conversation;    /* id of the conversation that it belongs to; "" while it is warm */
+	char warm[TOKEN_SIZE]; /* id of its row in the store while it is warm; else "" */
+	bool reserved;	       /* a create is about to take it */
+	void (*on_warm)(struct session_entry *entry); /* the warm container is up or gone */
+	bool adopted;				      /* another server started it */
+	char *name;				      /* given by its conversation; NULL = none */
+	char *versions;				      /* versions of its packages, as JSON; NULL = none or unknown */
 	struct store_job *renewal;
 	struct store_job *explanation; /* reads the cause of its death */
 };
 
 /* The session with this id, including one that is being stopped, but not one that another server has taken over.
  * NULL if there is none. */
-struct member *registry_find(struct registry *r, const char *id);
+struct session_entry *registry_find(struct registry *r, const char *id);
 /* Finds a session of the conversation by id, beginning of an id or name (handle.h); also a session of another
  * conversation by its full id. -1 with f if several match; *ret is NULL if there is none. */
-int registry_resolve(struct registry *r, const char *thread, const char *word, struct member **ret, struct fail *f);
+int registry_resolve(struct registry *r, const char *conversation, const char *word, struct session_entry **ret,
+		     struct fail *f);
 /* Number of sessions that are not dead. */
 size_t registry_live(const struct registry *r);
-struct session_info member_info(const struct member *m);
+struct session_info session_entry_info(const struct session_entry *entry);
 /* Cancels its store jobs and frees it. Does not touch the container. */
-void member_free(struct member *m);
+void session_entry_free(struct session_entry *entry);
 
 /* --- operations -------------------------------------------------------------------------------------------------- */
 /* One kind of operation. Each kind embeds `struct op` in its own struct. */
 struct op_type {
-	/* The session can be used. -1 with f: op_fail() follows. */
+	/* Starts the work, since the session can be used now. -1 with f: op_fail() follows. */
 	int (*start)(struct op *op, struct fail *f);
 	/* The session was found but is not ready yet. NULL = the operation waits for start(). */
 	void (*found)(struct op *op);
-	/* The session died before it could be used. True: the operation waits for another one. NULL = fail(). */
+	/* The session died before it could be used. True: the operation waits for another session. False, or no
+	 * such function: fail() follows. */
 	bool (*dead)(struct op *op, const struct fail *f);
-	/* The session was stopped, or f says why it could not be. NULL = fail() with "no such session". */
+	/* The session was stopped, or f says why it could not be stopped. NULL = fail() with "no such session". */
 	void (*stopped)(struct op *op, const struct fail *f);
 	/* A round of gc is over. May be NULL. */
 	void (*swept)(struct op *op);
 	/* A search for sessions of ended servers is over. May be NULL. */
 	void (*adopted)(struct op *op);
-	/* Answers that the operation failed. An operation is answered once. */
+	/* Tells the caller that the operation failed. Each operation is answered once. */
 	void (*fail)(struct op *op, const struct fail *f);
 	/* Interrupts what the operation has started; the answer reports how that ended. NULL = it cannot be
 	 * interrupted. */
 	void (*interrupt)(struct op *op);
-	/* The answer is no longer wanted. Interrupts what is under way. May be NULL. */
+	/* The caller no longer wants the answer: interrupts the work. May be NULL. */
 	void (*cancel)(struct op *op);
-	/* Frees the operation and all that it holds. Drops what is under way without a callback. */
+	/* Frees the operation and all that it holds. Work in progress is dropped without a callback. */
 	void (*free)(struct op *op);
 };
 
@@ -101,27 +104,28 @@ struct op {
 	struct registry *registry;
 	struct conversation *conversation; /* NULL = all conversations */
 	const struct op_type *type;
-	struct member *member; /* NULL until it is found, or if none is needed */
-	char *wanted;	       /* the session that it waits for; NULL = it does not wait */
+	struct session_entry *entry; /* NULL until it is found, or if none is needed */
+	char *wanted;		     /* the session that it waits for; NULL = it does not wait */
 	struct timer *patience;
 };
 
 void op_init(struct op *op, struct registry *r, struct conversation *c, const struct op_type *type);
-/* Ends an operation that was answered. */
+/* Frees an operation that was answered or whose answer is no longer wanted. */
 void op_end(struct op *op);
-/* Answers it with a failure and ends it. */
+/* Answers the operation with a failure and frees it. */
 void op_fail(struct op *op, const struct fail *f);
 
 /* Broadcast an event to all operations. Callbacks may change the lists. */
-void ops_ready(struct member *m);
-void ops_dead(struct member *m, const struct fail *f);
+void ops_ready(struct session_entry *entry);
+void ops_dead(struct session_entry *entry, const struct fail *f);
 /* True if an operation had requested the stop. */
-bool ops_stopped(struct member *m, const struct fail *f);
+bool ops_stopped(struct session_entry *entry, const struct fail *f);
 void ops_swept(struct registry *r);
 void ops_adopted(struct registry *r);
 /* Operations that look for this word now look for the id that it resolved to. */
 void ops_rename(struct registry *r, const struct conversation *c, const char *word, const char *id);
-/* A search of the conversation has ended: m is the session, or f says why there is none. */
-void ops_found(struct registry *r, struct conversation *c, const char *id, struct member *m, const struct fail *f);
+/* A search of the conversation has ended: entry is the session, or f says why there is none. */
+void ops_found(struct registry *r, struct conversation *c, const char *id, struct session_entry *entry,
+	       const struct fail *f);
 
 #endif

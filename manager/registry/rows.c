@@ -5,21 +5,21 @@
 #include "manager/model/handle.h"
 #include "manager/registry/owner.h"
 
-struct judging {
-	struct work *work;
-	judged_fn fn;
-	void *ctx;
+struct rows_load {
+	struct rows_spec spec;
+	struct store_job *job; /* first the rows are read, */
+	struct work *work;     /* then their owners are judged */
 	/* Used by the worker job while it runs. */
 	struct config config; /* only the fields that identify owners */
 	struct rows rows;
 };
 
-int rows_resolve(const struct session_list *list, char **word, struct fail *f)
+int rows_resolve(const struct rows *rows, char **word, struct fail *f)
 {
-	AUTO(freep) struct handle *handles = xcalloc(list->n + 1, sizeof(*handles));
+	AUTO(freep) struct handle *handles = xcalloc(rows->n + 1, sizeof(*handles));
 	size_t n = 0, at;
-	for (size_t i = 0; i < list->n; i++) {
-		const struct session_record *row = &list->v[i];
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct session_record *row = &rows->v[i];
 		if (row->state != ROW_WARM || streq(row->id, *word))
 			handles[n++] = (struct handle){ row->id, row->name, row->state != ROW_ENDED };
 	}
@@ -65,50 +65,73 @@ static void rows_release(struct rows *rows)
 	*rows = (struct rows){ 0 };
 }
 
-static void judging_free(struct judging *j)
+static void rows_load_free(struct rows_load *l)
 {
-	rows_release(&j->rows);
-	free(j->config.state_dir);
-	free(j);
+	rows_release(&l->rows);
+	free(l->config.state_dir);
+	free(l);
 }
 
 static void judge(void *ctx)
 {
-	struct judging *j = ctx;
+	struct rows_load *l = ctx;
 	uint64_t now = store_now_ms();
-	for (size_t i = 0; i < j->rows.n; i++) {
-		struct owner_claim claim = owner_claim_of(&j->rows.v[i]);
-		j->rows.owner_dead[i] = j->rows.v[i].state != ROW_ENDED && owner_is_dead(&j->config, &claim, now);
+	for (size_t i = 0; i < l->rows.n; i++) {
+		struct owner_claim claim = owner_claim_of(&l->rows.v[i]);
+		l->rows.owner_dead[i] = l->rows.v[i].state != ROW_ENDED && owner_is_dead(&l->config, &claim, now);
 	}
 }
 
 static void on_judged(void *ctx, bool forgotten)
 {
-	struct judging *j = ctx;
+	struct rows_load *l = ctx;
 	if (!forgotten)
-		j->fn(j->ctx, &j->rows);
-	judging_free(j);
+		l->spec.fn(l->spec.ctx, &l->rows, NULL);
+	rows_load_free(l);
 }
 
-struct judging *rows_judge(struct loop *loop, const struct config *config, const struct session_list *list,
-			   judged_fn fn, void *ctx)
+static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
 {
-	struct judging *j = new0(struct judging);
-	j->fn = fn;
-	j->ctx = ctx;
-	j->config.state_dir = xstrdup(config->state_dir);
-	j->config.lease = config->lease;
-	j->rows.v = xcalloc(list->n + 1, sizeof(*j->rows.v));
-	j->rows.owner_dead = xcalloc(list->n + 1, sizeof(*j->rows.owner_dead));
+	struct rows_load *l = ctx;
+	l->job = NULL;
+	if (f) {
+		l->spec.fn(l->spec.ctx, NULL, f);
+		rows_load_free(l);
+		return;
+	}
+	l->rows.v = xcalloc(list->n + 1, sizeof(*l->rows.v));
+	l->rows.owner_dead = xcalloc(list->n + 1, sizeof(*l->rows.owner_dead));
 	for (size_t i = 0; i < list->n; i++)
-		copy_row(&j->rows, &list->v[i]);
-	j->work = work_start(loop, &(struct work_spec){ .fn = judge, .on_done = on_judged, .ctx = j });
-	return j;
+		copy_row(&l->rows, &list->v[i]);
+	l->work = work_start(l->spec.loop, &(struct work_spec){ .fn = judge, .on_done = on_judged, .ctx = l });
 }
 
-struct judging *judging_cancel(struct judging *j)
+static void on_row(void *ctx, const struct session_record *row, const struct fail *f)
 {
-	if (j)
-		work_forget(j->work);
+	on_rows(ctx, &(struct session_list){ row, row ? 1 : 0 }, f);
+}
+
+struct rows_load *rows_load(const struct rows_spec *spec)
+{
+	struct rows_load *l = new0(struct rows_load);
+	l->spec = *spec;
+	l->spec.id = l->spec.conversation = NULL;
+	l->config.state_dir = xstrdup(spec->config->state_dir);
+	l->config.lease = spec->config->lease;
+	if (spec->id)
+		l->job = store_session_get(spec->store, spec->id, on_row, l);
+	else
+		l->job = store_sessions(spec->store, spec->conversation, /* all= */ true, on_rows, l);
+	return l;
+}
+
+struct rows_load *rows_load_cancel(struct rows_load *l)
+{
+	if (l && l->work) {
+		work_forget(l->work);
+	} else if (l) {
+		store_cancel(l->job);
+		rows_load_free(l);
+	}
 	return NULL;
 }

@@ -1,4 +1,5 @@
-/* Copies of rows that outlive the store's callback, with each owner judged by a worker job. */
+/* Reads rows of sessions. A worker job finds out which owners are dead, so the rows are copies that outlive the store's
+ * callback. */
 #ifndef HUSK_MANAGER_REGISTRY_ROWS_H
 #define HUSK_MANAGER_REGISTRY_ROWS_H
 
@@ -13,16 +14,27 @@ struct rows {
 	struct strv strings; /* owns the strings of v */
 };
 
-struct judging;
-/* Valid during the call. */
-typedef void (*judged_fn)(void *ctx, const struct rows *rows);
-/* Copies the rows and finds out which owners are dead: by locks, by processes, and otherwise by the lease. fn is
- * called once, from the loop, unless cancelled. */
-struct judging *rows_judge(struct loop *loop, const struct config *config, const struct session_list *list,
-			   judged_fn fn, void *ctx);
+/* Exactly one of rows and f is set; both are valid during the call. */
+typedef void (*rows_fn)(void *ctx, const struct rows *rows, const struct fail *f);
+
+struct rows_spec {
+	struct loop *loop;
+	const struct config *config;
+	struct store *store;
+	const char *id;		  /* only the session with this full id: one row, or none; NULL = all */
+	const char *conversation; /* only the sessions of this conversation; NULL = all */
+	rows_fn fn;
+	void *ctx;
+};
+
+struct rows_load;
+/* Reads the rows, including those of ended sessions, and judges each owner with owner_is_dead(). The strings of the
+ * spec are copied. fn is called once, from the loop, unless cancelled; the handle is invalid from then on. */
+struct rows_load *rows_load(const struct rows_spec *spec);
 /* Accepts NULL, returns NULL. */
-struct judging *judging_cancel(struct judging *j);
-/* Replaces *word, which is owned, with the full id of the row that it refers to (handle.h). */
-int rows_resolve(const struct session_list *list, char **word, struct fail *f);
+struct rows_load *rows_load_cancel(struct rows_load *l);
+/* Replaces *word, which the caller owns, with the full id of the row that it refers to (handle.h). -1 with f if there
+ * is no such row or several match. */
+int rows_resolve(const struct rows *rows, char **word, struct fail *f);
 
 #endif

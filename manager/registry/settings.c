@@ -1,4 +1,4 @@
-/* Settings, and those that `husk config` has stored. */
+/* Loads the settings, including those that `husk config` has stored, and stores one. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "manager/manager.h"
@@ -37,14 +37,15 @@ static int check_name(const char *name, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "there is no setting '%.100s'", name);
 	if (streq(name, "ENCRYPTION_KEY"))
 		return fail_set(f, FAIL_INVALID,
-				"setting ENCRYPTION_KEY: it seals stored settings, so it cannot be stored itself");
+				"setting ENCRYPTION_KEY: it encrypts stored settings, so it cannot be stored itself");
 	return 0;
 }
 
 static int check_value(const char *name, const char *value, const char *env_file, struct fail *f)
 {
 	if (!*value)
-		return fail_set(f, FAIL_INVALID, "setting %s: an empty value means that it is not set: use unset",
+		return fail_set(f, FAIL_INVALID,
+				"setting %s: an empty value means that the setting is not set: use unset instead",
 				name);
 	AUTO(freep) char *pair = xasprintf("%s=%s", name, value);
 	AUTO(config_release) struct config c = { 0 };
@@ -60,7 +61,8 @@ int settings_keep(const char *env_file, const char *name, const char *value, str
 {
 	if (check_name(name, f) < 0 || (value && check_value(name, value, env_file, f) < 0))
 		return -1;
-	/* Stored settings are not loaded, so that one that can no longer be unsealed can be replaced or removed. */
+	/* Stored settings are not loaded here. So a setting that can no longer be unsealed can be replaced or
+	 * removed. */
 	AUTO(config_release) struct config c = { 0 };
 	if (config_load(&c, env_file, f) < 0)
 		return -1;

@@ -10,14 +10,14 @@
 
 /* Delay before the store is tried again after it failed to record an end. */
 #define RETRY_MS 5000
-/* CPU time for wording one result. Its texts are cut after that, with a note. */
+/* CPU time for writing the text of one result. After that, the text is cut, with a note. */
 #define WORD_CPU_MS 1000
 
 struct task {
 	struct list node;
 	struct registry *registry;
 	struct conversation *conversation;
-	struct member *member; /* NULL once it is gone; a task outlives it until its end is recorded */
+	struct session_entry *entry; /* NULL = the session is gone; the task stays until its end is stored */
 	struct run_waiter waiter;
 	char id[TOKEN_SIZE], session[TOKEN_SIZE];
 	uint32_t number;
@@ -25,11 +25,11 @@ struct task {
 	uint64_t timeout_seconds;
 	uint64_t started, created, changed, expires; /* wall clock */
 	enum task_state state;
-	char *result;	 /* worded by the face */
-	bool ended_here; /* this server saw its end */
+	char *result;	 /* text from the face */
+	bool ended_here; /* this server saw the run's end */
 	bool announced;
 	struct store_job *job;	 /* creates its row, or records its end */
-	struct wording *wording; /* worker job that words its end; NULL = none */
+	struct wording *wording; /* worker job that writes the text of the result; NULL = none */
 	struct timer *retry;
 	void (*on_made)(void *ctx, struct task *t, const struct fail *f);
 	void *ctx;
@@ -80,7 +80,7 @@ struct task_info task_info(const struct task *t)
 	return task_info_of_record(&row);
 }
 
-/* A worker job that words a large result. It has a copy of everything that it needs. */
+/* A worker job that writes the text of a large result. It has a copy of everything that it needs. */
 struct wording {
 	struct task *task; /* do not use after the job was forgotten */
 	struct work *work;
@@ -130,13 +130,14 @@ static void on_written(void *ctx, const struct fail *f)
 	t->job = NULL;
 	announce(t);
 	if (f) {
-		/* Until the store has it, this server answers from memory, and PID 1 keeps it for the next server. */
+		/* Until the end is stored, this server answers from memory, and PID 1 keeps the run for the next
+		 * server. */
 		log_debug("task of run %u: its end is not stored yet: %s", t->number, f->message);
 		timer_start(t->retry, RETRY_MS, 0);
 		return;
 	}
-	if (t->member)
-		run_told(session_dispatch(t->member->session), t->number);
+	if (t->entry)
+		run_told(session_dispatch(t->entry->session), t->number);
 	task_free(t);
 }
 
@@ -148,14 +149,14 @@ static void write_down(struct task *t)
 
 static void log_end(struct task *t, const struct run_result *result)
 {
-	if (t->member)
-		log_run_ended(t->member, &(struct ended_run){
-						 .number = t->number,
-						 .kind = t->kind,
-						 .started = t->started,
-						 .ending = result ? ending_name(result->ending) : "not_run",
-						 .out_bytes = result ? result->stdout_bytes + result->stderr_bytes : 0,
-						 .result = result });
+	if (t->entry)
+		log_run_ended(t->entry, &(struct ended_run){
+						.number = t->number,
+						.kind = t->kind,
+						.started = t->started,
+						.ending = result ? ending_name(result->ending) : "not_run",
+						.out_bytes = result ? result->stdout_bytes + result->stderr_bytes : 0,
+						.result = result });
 }
 
 /* From now on the task is reported as ended. */
@@ -213,13 +214,13 @@ static void word_later(struct task *t, const struct task_info *info, struct run_
 static void end(struct task *t, struct run_result *result, const struct fail *f)
 {
 	const struct task_handler *h = &t->conversation->tasks;
-	bool asked_for = t->state == TASK_CANCELLING && result && result->ending == ENDING_INTERRUPTED;
-	/* A face that cannot word the result leaves it to another server: PID 1 keeps it. */
+	bool cancelled = t->state == TASK_CANCELLING && result && result->ending == ENDING_INTERRUPTED;
+	/* If the face has no handler for tasks, PID 1 keeps the result for another server. */
 	if (!h->word)
 		return;
 	log_end(t, result);
 	t->ended_here = true;
-	if (asked_for) {
+	if (cancelled) {
 		conclude(t, TASK_CANCELLED, NULL);
 		return;
 	}
@@ -234,7 +235,7 @@ static void end(struct task *t, struct run_result *result, const struct fail *f)
 static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
 {
 	struct task *t = container_of(w, struct task, waiter);
-	struct session *s = t->member->session;
+	struct session *s = t->entry->session;
 	const struct config *c = t->registry->config;
 	/* Another server has the session now, and with it the run and this task. */
 	if (session_is_lost(s)) {
@@ -248,16 +249,16 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 
 /* --- its beginning ----------------------------------------------------------------------------------------------- */
 
-static struct task *task_new(struct member *m, struct conversation *c)
+static struct task *task_new(struct session_entry *entry, struct conversation *c)
 {
 	struct task *t = new0(struct task);
-	t->registry = m->registry;
+	t->registry = entry->registry;
 	t->conversation = c;
-	t->member = m;
+	t->entry = entry;
 	t->waiter = (struct run_waiter){ .on_end = on_end, .holds = true };
-	t->retry = timer_new(m->registry->loop, on_retry, t);
-	snprintf(t->session, sizeof(t->session), "%s", session_id(m->session));
-	list_append(&m->registry->tasks, &t->node);
+	t->retry = timer_new(entry->registry->loop, on_retry, t);
+	snprintf(t->session, sizeof(t->session), "%s", session_id(entry->session));
+	list_append(&entry->registry->tasks, &t->node);
 	return t;
 }
 
@@ -272,8 +273,8 @@ static void on_added(void *ctx, const struct fail *f)
 
 struct task *task_make(const struct task_spec *spec)
 {
-	struct task *t = task_new(spec->member, spec->conversation);
-	uint64_t left = session_left_ms(spec->member->session);
+	struct task *t = task_new(spec->entry, spec->conversation);
+	uint64_t left = session_left_ms(spec->entry->session);
 	token_make(t->id);
 	t->number = spec->number;
 	t->kind = spec->kind;
@@ -290,7 +291,7 @@ struct task *task_make(const struct task_spec *spec)
 
 void task_drop(struct task *t)
 {
-	/* The row may already be written. */
+	/* The row may have been written already, so it is removed. */
 	store_task_remove(t->registry->store, t->id);
 	task_free(t);
 }
@@ -312,24 +313,24 @@ struct task *task_find(struct conversation *c, const char *id)
 
 struct store_job *task_stop(struct task *t, store_done_fn fn, void *ctx)
 {
-	if (t->state != TASK_WORKING || !t->member || t->ended_here)
+	if (t->state != TASK_WORKING || !t->entry || t->ended_here)
 		return NULL;
 	t->state = TASK_CANCELLING;
-	run_interrupt(session_dispatch(t->member->session), t->number);
+	run_interrupt(session_dispatch(t->entry->session), t->number);
 	struct task_record row = record_of(t);
 	return store_task_change(t->registry->store, &row, fn, ctx);
 }
 
 /* --- with a session ---------------------------------------------------------------------------------------------- */
 
-void tasks_adopt(struct member *m, struct conversation *c, const struct task_list *rows)
+void tasks_adopt(struct session_entry *entry, struct conversation *c, const struct task_list *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct task_record *row = &rows->v[i];
 		struct task_info info = task_info_of_record(row);
 		if (!token_is_valid(row->id) || row->seq > UINT32_MAX)
 			continue;
-		struct task *t = task_new(m, c);
+		struct task *t = task_new(entry, c);
 		snprintf(t->id, sizeof(t->id), "%s", row->id);
 		t->number = (uint32_t)row->seq;
 		t->kind = info.kind;
@@ -342,46 +343,46 @@ void tasks_adopt(struct member *m, struct conversation *c, const struct task_lis
 	}
 }
 
-/* An end that a former server recorded may not be acknowledged to PID 1 yet, so it is acknowledged here. */
+/* A former server may have stored a task's end without acknowledging it to PID 1, so it is acknowledged here. */
 static void resume(struct task *t)
 {
-	struct dispatch *d = session_dispatch(t->member->session);
+	struct dispatch *d = session_dispatch(t->entry->session);
 	if (is_over(t)) {
 		run_told(d, t->number);
 		task_free(t);
 	} else if (run_await(d, t->number, t->timeout_seconds, &t->waiter) < 0) {
-		/* Its handle was never sent: the run had ended, or was cancelled, while the row was written. */
+		/* The task's handle was never sent: the run ended, or was cancelled, while the row was written. */
 		task_drop(t);
 	} else if (t->state == TASK_CANCELLING) {
 		run_interrupt(d, t->number);
 	}
 }
 
-void tasks_ready(struct member *m)
+void tasks_ready(struct session_entry *entry)
 {
-	list_for_each(t, &m->registry->tasks, struct task, node)
-		if (t->member == m && !t->waiter.run && !t->ended_here)
+	list_for_each(t, &entry->registry->tasks, struct task, node)
+		if (t->entry == entry && !t->waiter.run && !t->ended_here)
 			resume(t);
 }
 
-void tasks_dead(struct member *m, const struct fail *f)
+void tasks_dead(struct session_entry *entry, const struct fail *f)
 {
-	list_for_each(t, &m->registry->tasks, struct task, node) {
-		if (t->member != m || t->waiter.run || t->ended_here)
+	list_for_each(t, &entry->registry->tasks, struct task, node) {
+		if (t->entry != entry || t->waiter.run || t->ended_here)
 			continue;
-		if (is_over(t) || session_is_lost(m->session))
+		if (is_over(t) || session_is_lost(entry->session))
 			task_free(t);
 		else
 			end(t, /* result= */ NULL, f);
 	}
 }
 
-void tasks_leave(struct member *m)
+void tasks_leave(struct session_entry *entry)
 {
-	list_for_each(t, &m->registry->tasks, struct task, node) {
-		if (t->member != m)
+	list_for_each(t, &entry->registry->tasks, struct task, node) {
+		if (t->entry != entry)
 			continue;
-		t->member = NULL;
+		t->entry = NULL;
 		if (!t->ended_here)
 			task_free(t);
 	}

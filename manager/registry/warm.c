@@ -7,7 +7,7 @@
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
 
-/* After this time without a new or ended operation, the machine is likely to be idle. */
+/* After this time without an operation, the machine is likely to be idle. */
 #define QUIET_MS 500
 /* A container that is missing for this long is started even if the machine is not idle. */
 #define PATIENCE_MS 10000
@@ -18,7 +18,7 @@
 #define PAUSE_MAX_MS 600000
 /* Pause if no slot was free. */
 #define LIMIT_PAUSE_MS 30000
-/* More than one is kept only for this long after the last create. */
+/* More than one warm container of a runtime is kept only for this long after the last create. */
 #define RUSH_MS 300000
 /* Memory is short when less than a tenth is available, or less than this on small machines. */
 #define MEMORY_LEFT_MIN (512ull << 20)
@@ -27,7 +27,7 @@
 struct shelf {
 	const struct warm_size *size;
 	uint64_t target;
-	uint64_t used_ms; /* last create; 0 = never */
+	uint64_t used_ms; /* time of the last create; 0 = never */
 };
 
 #define NAMES_TRIED 32
@@ -37,10 +37,10 @@ struct warm {
 	struct timer *timer;
 	struct shelf shelves[WARM_POOL_RUNTIMES];
 	size_t n;
-	struct member *filling; /* is starting */
-	int names;		/* names tried for it that belong to another session's user */
-	struct store_job *job;	/* writes its row */
-	uint64_t short_ms;	/* since when one is missing; 0 = none is missing */
+	struct session_entry *filling; /* the container that is being started; NULL = none */
+	int names;		       /* names tried for it whose user id another session has */
+	struct store_job *job;	       /* writes its row */
+	uint64_t short_ms;	       /* since when a container is missing; 0 = none is missing */
 	uint64_t not_before_ms, pause_ms;
 	bool awake, leaving;
 };
@@ -48,33 +48,33 @@ struct warm {
 /* --- lookups ----------------------------------------------------------------------------------------------------- */
 
 /* The kind of session that a create without arguments makes. */
-static struct member_spec usual(const struct warm *w, const struct runtime *runtime)
+static struct session_entry_spec usual(const struct warm *w, const struct runtime *runtime)
 {
-	return (struct member_spec){ .runtime = runtime,
-				     .thread = "",
-				     .network = w->registry->config->network_enabled,
-				     .limits = limits_default(w->registry->config) };
+	return (struct session_entry_spec){ .runtime = runtime,
+					    .conversation = "",
+					    .network = w->registry->config->network_enabled,
+					    .limits = limits_default(w->registry->config) };
 }
 
-static bool is_free(const struct member *m)
+static bool is_free(const struct session_entry *entry)
 {
-	enum session_state state = session_state(m->session);
-	return *m->warm && !m->reserved && (state == SESSION_STARTING || state == SESSION_WARM);
+	enum session_state state = session_state(entry->session);
+	return *entry->warm && !entry->reserved && (state == SESSION_STARTING || state == SESSION_WARM);
 }
 
-static struct member *any_of(const struct warm *w, const struct runtime *runtime)
+static struct session_entry *any_of(const struct warm *w, const struct runtime *runtime)
 {
-	list_for_each(m, &w->registry->members, struct member, node)
-		if (is_free(m) && session_runtime(m->session) == runtime)
-			return m;
+	list_for_each(entry, &w->registry->entries, struct session_entry, node)
+		if (is_free(entry) && session_runtime(entry->session) == runtime)
+			return entry;
 	return NULL;
 }
 
 static size_t count_of(const struct warm *w, const struct runtime *runtime)
 {
 	size_t n = 0;
-	list_for_each(m, &w->registry->members, struct member, node)
-		n += is_free(m) && session_runtime(m->session) == runtime;
+	list_for_each(entry, &w->registry->entries, struct session_entry, node)
+		n += is_free(entry) && session_runtime(entry->session) == runtime;
 	return n;
 }
 
@@ -91,28 +91,22 @@ static bool memory_is_short(const struct warm *w)
 	return memory_below(w, 10);
 }
 
-/* Creates often come in bursts. If memory is plentiful, the whole shelf is filled for the next burst. */
-static bool memory_is_plentiful(const struct warm *w)
-{
-	return !memory_below(w, 4);
-}
-
 /* --- dropping ---------------------------------------------------------------------------------------------------- */
 
-static void drop(struct warm *w, struct member *m)
+static void drop(struct warm *w, struct session_entry *entry)
 {
-	claim_drop(w->registry, m->warm);
-	if (m != w->filling) {
-		session_stop(m->session);
+	claim_drop(w->registry, entry->warm);
+	if (entry != w->filling) {
+		session_stop(entry->session);
 		return;
 	}
 	w->filling = NULL;
-	/* The container starts only after its row is written. */
+	/* While its row is being written, the container has not been started. */
 	if (w->job) {
 		store_cancel(take_ptr(w->job));
-		member_free(m);
+		session_entry_free(entry);
 	} else {
-		session_stop(m->session);
+		session_stop(entry->session);
 	}
 }
 
@@ -122,7 +116,7 @@ static void drop_beyond(struct warm *w, const struct runtime *runtime, size_t ke
 		drop(w, any_of(w, runtime));
 }
 
-/* A shelf that was not used for a while is no longer filled. */
+/* A shelf that was not used for a while is filled only to its minimum. */
 static void age(struct warm *w, struct shelf *s)
 {
 	uint64_t now = loop_now_ms(), unused = now - s->used_ms;
@@ -132,7 +126,7 @@ static void age(struct warm *w, struct shelf *s)
 		s->target = MAX(s->size->min, MIN(s->size->max, 1));
 }
 
-static void on_change(struct member *m);
+static void on_change(struct session_entry *entry);
 
 /* --- filling ----------------------------------------------------------------------------------------------------- */
 
@@ -151,11 +145,11 @@ static void on_row(void *ctx, const struct session_list *list UNUSED, const stru
 	w->job = NULL;
 	if (!f) {
 		w->names = 0;
-		member_start_warm(w->filling);
+		session_entry_start_warm(w->filling);
 		return;
 	}
 	log_debug("no warm container: %s", f->message);
-	member_free(take_ptr(w->filling));
+	session_entry_free(take_ptr(w->filling));
 	if (cause_of(f) == CAUSE_USER_TAKEN && w->names++ < NAMES_TRIED)
 		fill(w, runtime);
 	else if (f->kind == FAIL_LIMIT)
@@ -167,10 +161,10 @@ static void on_row(void *ctx, const struct session_list *list UNUSED, const stru
 static void fill(struct warm *w, const struct runtime *runtime)
 {
 	struct registry *r = w->registry;
-	struct member_spec spec = usual(w, runtime);
+	struct session_entry_spec spec = usual(w, runtime);
 	if (spec.network)
 		fence_prepare(r->fence);
-	w->filling = member_new(r, &spec);
+	w->filling = session_entry_new(r, &spec);
 	token_make(w->filling->warm);
 	w->filling->on_warm = on_change;
 	w->job = claim_warm(w->filling, on_row, w);
@@ -190,7 +184,7 @@ static const struct shelf *find_short(const struct warm *w)
 	return NULL;
 }
 
-/* Milliseconds until the next check; 0 = no check is needed. */
+/* Starts a container if one is missing and this is a good time. Returns the milliseconds until the next check. */
 static uint64_t consider(struct warm *w)
 {
 	const struct shelf *s = w->filling ? NULL : find_short(w);
@@ -225,7 +219,7 @@ static void on_time(void *ctx)
 		timer_start(w->timer, next, 0);
 }
 
-static void look_soon(struct warm *w)
+static void check_soon(struct warm *w)
 {
 	if (!w->leaving && !w->registry->leaves_nothing && w->n)
 		timer_start(w->timer, QUIET_MS, 0);
@@ -233,39 +227,38 @@ static void look_soon(struct warm *w)
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
-static void came_up(struct warm *w, struct member *m)
+static void came_up(struct warm *w, struct session_entry *entry)
 {
-	if (w->filling == m)
+	if (w->filling == entry)
 		w->filling = NULL;
 	w->pause_ms = 0;
-	/* For people who read the log: how the container is reached. */
-	claim_renew(m);
-	look_soon(w);
+	/* Records in the store how the container is reached, for lists of sessions. */
+	claim_renew(entry);
+	check_soon(w);
 }
 
-/* The reason that ended this one may end the next one too, for example a person who removes them. So filling
- * pauses. */
-static void died(struct warm *w, struct member *m)
+/* Filling pauses, since the cause may end the next container too: for example, a person may be removing them. */
+static void died(struct warm *w, struct session_entry *entry)
 {
-	log_debug("a warm container is gone: %s", session_death(m->session)->message);
-	if (w->filling == m)
+	log_debug("a warm container is gone: %s", session_death(entry->session)->message);
+	if (w->filling == entry)
 		w->filling = NULL;
-	if (m->reserved)
+	if (entry->reserved)
 		return; /* the create that takes it handles its death */
-	claim_drop(m->registry, m->warm);
+	claim_drop(entry->registry, entry->warm);
 	for (size_t i = 0; i < w->n; i++)
-		if (w->shelves[i].size->runtime == session_runtime(m->session))
+		if (w->shelves[i].size->runtime == session_runtime(entry->session))
 			w->shelves[i].used_ms = 0;
 	pause_filling(w);
-	look_soon(w);
+	check_soon(w);
 }
 
-static void on_change(struct member *m)
+static void on_change(struct session_entry *entry)
 {
-	if (session_state(m->session) == SESSION_WARM)
-		came_up(m->registry->warm, m);
+	if (session_state(entry->session) == SESSION_WARM)
+		came_up(entry->registry->warm, entry);
 	else
-		died(m->registry->warm, m);
+		died(entry->registry->warm, entry);
 }
 
 bool warm_is_eager(const struct warm *w)
@@ -279,29 +272,29 @@ bool warm_is_eager(const struct warm *w)
 void warm_wake(struct warm *w)
 {
 	w->awake = true;
-	look_soon(w);
+	check_soon(w);
 }
 
-struct member *warm_take(struct warm *w, const struct member_spec *spec)
+struct session_entry *warm_take(struct warm *w, const struct session_entry_spec *spec)
 {
-	list_for_each(m, &w->registry->members, struct member, node) {
-		if (!is_free(m) || session_state(m->session) != SESSION_WARM || !session_is_connected(m->session) ||
-		    !member_fits(m, spec))
+	list_for_each(entry, &w->registry->entries, struct session_entry, node) {
+		if (!is_free(entry) || session_state(entry->session) != SESSION_WARM ||
+		    !session_is_connected(entry->session) || !session_entry_fits(entry, spec))
 			continue;
-		m->reserved = true;
-		return m;
+		entry->reserved = true;
+		return entry;
 	}
 	return NULL;
 }
 
-void warm_give_back(struct member *m)
+void warm_give_back(struct session_entry *entry)
 {
-	m->reserved = false;
-	if (session_state(m->session) == SESSION_DEAD)
-		died(m->registry->warm, m);
+	entry->reserved = false;
+	if (session_state(entry->session) == SESSION_DEAD)
+		died(entry->registry->warm, entry);
 }
 
-void warm_used(struct warm *w, const struct member_spec *spec, bool was_warm)
+void warm_used(struct warm *w, const struct session_entry_spec *spec, bool was_warm)
 {
 	w->awake = true;
 	/* This session started, so the reason for the pause is gone. */
@@ -312,21 +305,22 @@ void warm_used(struct warm *w, const struct member_spec *spec, bool was_warm)
 			continue;
 		uint64_t more = s->used_ms && !was_warm ? s->target + 1 : s->target;
 		s->used_ms = loop_now_ms();
-		s->target = memory_is_plentiful(w) ? s->size->max : MIN(s->size->max, MAX(more, 1));
+		/* Creates often come in bursts. If memory is plentiful, the whole shelf is filled for the next one. */
+		s->target = memory_below(w, 4) ? MIN(s->size->max, MAX(more, 1)) : s->size->max;
 	}
-	look_soon(w);
+	check_soon(w);
 }
 
 void warm_evict(struct warm *w, const struct session_list *rows)
 {
 	struct registry *r = w->registry;
 	for (size_t i = 0; i < rows->n; i++) {
-		struct member *ours = NULL;
-		list_for_each(m, &r->members, struct member, node)
-			if (streq(m->warm, rows->v[i].id))
-				ours = m;
-		/* Another server learns of the removal from the engine, and a create that has reserved one learns
-		 * of it from the store. */
+		struct session_entry *ours = NULL;
+		list_for_each(entry, &r->entries, struct session_entry, node)
+			if (streq(entry->warm, rows->v[i].id))
+				ours = entry;
+		/* The engine reports the removal to another server. The store reports it to a create that has
+		 * reserved the container. */
 		if (ours && !ours->reserved)
 			drop(w, ours);
 		else if (!ours && rows->v[i].container)
@@ -344,9 +338,9 @@ void warm_leave(struct warm *w)
 {
 	w->leaving = true;
 	timer_stop(w->timer);
-	list_for_each(m, &w->registry->members, struct member, node)
-		if (*m->warm)
-			claim_drop(w->registry, m->warm);
+	list_for_each(entry, &w->registry->entries, struct session_entry, node)
+		if (*entry->warm)
+			claim_drop(w->registry, entry->warm);
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */

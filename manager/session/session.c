@@ -9,16 +9,15 @@
 #define START_DEADLINE_MS 90000
 /* A line that was silent for its whole lease is given up after this number of failures in a row. */
 #define RETRIES 6u
-/* Delay before an engine that did not answer is asked again whether the container is the right one. */
-#define LOOK_AGAIN_MS 500
+/* If the engine did not answer, the container's labels are checked again after this delay. */
+#define CHECK_AGAIN_MS 500
 /* How long to wait for the engine's event with the cause after the line broke because the container is gone. */
 #define CAUSE_WAIT_MS 1500
-/* If the OOM killer takes PID 1 itself, the container dies at once. An OOM longer ago than this hit a child. */
+/* If the OOM killer kills PID 1 itself, the container dies at once. An OOM event longer ago than this was about a
+ * child. */
 #define OOM_TO_DEATH_MS 2000
-/* A container that is gone this soon after its engine was unreachable ended because of the engine. */
+/* If a container is gone within this time after its engine was unreachable, the engine's restart ended it. */
 #define ENGINE_RESTART_MS 120000
-
-static void session_die(struct session *s, const struct fail *cause);
 
 static void set_state(struct session *s, enum session_state state)
 {
@@ -71,7 +70,7 @@ static void on_hello(void *ctx, const struct wire_hello *hello)
 	if (*hello->session && !streq(hello->session, s->id)) {
 		cause_set(&f, FAIL_DIED, CAUSE_PROTOCOL, "the container serves another session");
 		s->own &= !s->store;
-		session_die(s, &f);
+		session_end(s, &f);
 		return;
 	}
 	s->own = true;
@@ -79,7 +78,7 @@ static void on_hello(void *ctx, const struct wire_hello *hello)
 		session_stop(s);
 		return;
 	}
-	/* Containers of versions without claims belonged to their session from the start. */
+	/* Older versions of Husk had no claims: their containers belonged to a session from the start. */
 	s->claimed |= *hello->session || s->state == SESSION_ADOPTING;
 	if (s->state == SESSION_ADOPTING)
 		session_dispatch(s)->last_earlier = hello->last_call;
@@ -97,7 +96,7 @@ static void on_event(void *ctx, const struct wire_event *event)
 	case WIRE_EVENT_CLAIMED:
 		if (event->refused) {
 			cause_set(&f, FAIL_INVALID, CAUSE_NO_DIRECTORY, "%s", event->refused);
-			session_die(s, &f);
+			session_end(s, &f);
 			break;
 		}
 		s->claimed = true;
@@ -112,7 +111,7 @@ static void on_event(void *ctx, const struct wire_event *event)
 	case WIRE_EVENT_FAILED:
 		cause_set(&f, FAIL_DIED, CAUSE_KERNEL_FAILED, "the %s kernel did not start: %s", s->spec.runtime->name,
 			  event->detail ? event->detail : "no reason given");
-		session_die(s, &f);
+		session_end(s, &f);
 		break;
 	case WIRE_EVENT_ENDING:
 		cause_set(&s->ending, FAIL_DIED, event->cause, "%s",
@@ -127,7 +126,7 @@ static void on_event(void *ctx, const struct wire_event *event)
 		if (s->unclaimed) {
 			cause_set(&f, FAIL_DIED, CAUSE_KERNEL_FAILED,
 				  "the kernel died before the container was claimed");
-			session_die(s, &f);
+			session_end(s, &f);
 		}
 		break;
 	case WIRE_EVENT_OTHER:
@@ -148,14 +147,14 @@ static void on_removed(void *ctx, const struct fail *f)
 }
 
 /* A row of the store without a valid seal must not decide which container is removed. No container has the mark
- * "-". */
+ * "-", so in this case none is removed. */
 static void remove_container(struct session *s)
 {
 	struct container_ref ref = { .name = s->container, .store = s->store, .mark = s->own ? s->mark : "-" };
 	s->task = s->spec.engine->ops->remove(s->spec.engine, &ref, on_removed, s);
 }
 
-static void session_die(struct session *s, const struct fail *cause)
+void session_end(struct session *s, const struct fail *cause)
 {
 	if (is_over(s))
 		return;
@@ -181,14 +180,9 @@ void session_keep_dead(struct session *s, const struct fail *why)
 	set_state(s, SESSION_DEAD);
 }
 
-void session_end(struct session *s, const struct fail *cause)
-{
-	session_die(s, cause);
-}
-
 void session_end_explained(struct session *s, const struct fail *cause)
 {
-	session_die(s, cause ? cause : &s->unexplained);
+	session_end(s, cause ? cause : &s->unexplained);
 }
 
 void session_lose(struct session *s)
@@ -198,13 +192,13 @@ void session_lose(struct session *s)
 		return;
 	s->lost = true;
 	cause_set(&f, FAIL_BUSY, CAUSE_TAKEN_OVER, "another server has taken the session over");
-	session_die(s, &f);
+	session_end(s, &f);
 }
 
 static void die_unexplained(void *ctx)
 {
 	struct session *s = ctx;
-	session_die(s, &s->unexplained);
+	session_end(s, &s->unexplained);
 }
 
 /* The event of a kill or a removal does not say who did it, but the owner may know. It has CAUSE_WAIT_MS to
@@ -216,7 +210,7 @@ static void die_once_explained(struct session *s, const struct fail *cause)
 	if (s->unexplained.kind && !is_over(s))
 		return;
 	if (!unclear || is_over(s) || !h->on_unexplained || !h->on_unexplained(h->ctx, s)) {
-		session_die(s, cause);
+		session_end(s, cause);
 		return;
 	}
 	fail_copy(&s->unexplained, cause);
@@ -257,15 +251,15 @@ static void on_container_state(void *ctx, const struct engine_answer *answer, co
 	die_once_explained(s, &cause);
 }
 
-/* Queries an engine that sends no events. */
-static bool ask_for_cause(struct session *s)
+/* Asks how the container ended, if the engine sends no events. False: wait for an event instead. */
+static bool query_cause(struct session *s)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct engine *e = s->spec.engine;
 	if (engine_capabilities(e).feeds_events)
 		return false;
 	struct query_spec query = {
-		.question = ENGINE_QUERY_CONTAINER, .subject = s->container, .done = on_container_state, .ctx = s
+		.kind = ENGINE_QUERY_CONTAINER, .subject = s->container, .done = on_container_state, .ctx = s
 	};
 	s->query = e->ops->query_free(s->query);
 	s->query = e->ops->query(e, &query, &f);
@@ -274,7 +268,7 @@ static bool ask_for_cause(struct session *s)
 
 static void wait_for_cause(struct session *s)
 {
-	if (s->unexplained.kind || ask_for_cause(s))
+	if (s->unexplained.kind || query_cause(s))
 		return;
 	if (!s->deadline)
 		s->deadline = timer_new(s->spec.loop, on_cause_wait_over, s);
@@ -283,7 +277,7 @@ static void wait_for_cause(struct session *s)
 
 static void explain_death(struct session *s, const struct engine_event *event, struct fail *f)
 {
-	/* The engine's OOM flag alone proves nothing. If exit status 137 follows at once, the kernel killed PID 1. */
+	/* An OOM event alone may be about a child. If exit code 137 follows at once, the kernel killed PID 1. */
 	bool oom = event->exit_code == 137 && s->oom_ms && loop_now_ms() - s->oom_ms < OOM_TO_DEATH_MS;
 	if (s->ending.kind)
 		fail_copy(f, &s->ending);
@@ -296,7 +290,7 @@ void session_engine_away(struct session *s)
 	s->engine_away_ms = loop_now_ms();
 }
 
-/* An id that is "" is unknown and may be equal to the other. */
+/* True if these are ids of two containers. An unknown id ("") may belong to the same container. */
 static bool are_two(const char *id, const char *other)
 {
 	return *id && *other && !streq(id, other);
@@ -305,7 +299,7 @@ static bool are_two(const char *id, const char *other)
 void session_on_event(struct session *s, const struct engine_event *event)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	/* The event is about an earlier container of the same name: the engine had to create it twice. */
+	/* The event is about an earlier container of the same name, which the engine had to create again. */
 	if (are_two(s->container_id, event->id))
 		return;
 	switch (event->kind) {
@@ -339,17 +333,17 @@ static void on_broken(void *ctx, const struct fail *f)
 	if (cause_of(f) == CAUSE_NO_ENGINE)
 		session_engine_away(s);
 	if (cause_of(f) == CAUSE_PROTOCOL) {
-		session_die(s, f);
+		session_end(s, f);
 	} else if (f->kind == FAIL_DIED && s->state == SESSION_ADOPTING) {
 		cause_set(&unwatched, FAIL_DIED, CAUSE_UNWATCHED, SESSION_UNWATCHED);
-		session_die(s, &unwatched);
+		session_end(s, &unwatched);
 	} else if (f->kind == FAIL_DIED && !starting) {
 		wait_for_cause(s);
 	} else if (line_failures(s->line) < RETRIES || (!starting && line_in_lease(s->line))) {
 		/* An engine needs time to restart, and PID 1 keeps everything for the lease. */
 		line_retry(s->line);
 	} else {
-		session_die(s, f);
+		session_end(s, f);
 	}
 }
 
@@ -365,9 +359,9 @@ static void on_created(void *ctx, const struct engine_created *created, const st
 	if (are_two(s->container_id, s->ending_id))
 		fail_release(&s->ending);
 	if (f)
-		session_die(s, f);
+		session_end(s, f);
 	else if (s->ending.kind)
-		session_die(s, &s->ending);
+		session_end(s, &s->ending);
 	else {
 		transport_local_created(s->transport, created);
 		line_open(s->line);
@@ -381,7 +375,7 @@ static void on_start_deadline(void *ctx)
 	fail_set(&f, FAIL_TIMEOUT, "the %s kernel did not start in %d s", s->spec.runtime->name,
 		 START_DEADLINE_MS / 1000);
 	fail_hint(&f, "the machine may be overloaded: stop sessions that are no longer needed and try again");
-	session_die(s, &f);
+	session_end(s, &f);
 }
 
 static struct session *prepare(const struct session_spec *spec, enum session_state state, const char *container,
@@ -448,6 +442,14 @@ void session_claim(struct session *s, const struct strv *own_env, const char *cw
 	send_claim(s, own_env, cwd);
 }
 
+/* A container with its own kernel (gVisor) keeps the network interfaces that it was started with, so its network
+ * cannot be attached later. Containers share this machine's kernel if they can dial a socket of this server. So do
+ * those of the default runtime, once another container of that runtime has shown that it does. */
+static bool shares_kernel(const struct engine *e, const struct config *c)
+{
+	return !engine_is_gvisor(c->runtime) && (e->dials == SUPPORT_YES || (e->our_kernel && !c->runtime));
+}
+
 void session_start(struct session *s, const struct session_start *start)
 {
 	const struct config *c = s->spec.config;
@@ -468,10 +470,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.disk_floor = c->disk_floor,
 		.lease = c->lease,
 		.network = s->spec.network,
-		/* A container with its own kernel, as in gVisor, keeps the interfaces that it was started with. An
-		 * engine whose containers have dialled a socket shares this machine's kernel. */
-		.network_late = s->spec.runtime->slow_start && s->spec.engine->dials == SUPPORT_YES &&
-				!engine_is_gvisor(c->runtime),
+		.network_late = s->spec.runtime->slow_start && shares_kernel(s->spec.engine, c),
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
 		.runtime = c->runtime,
@@ -488,15 +487,15 @@ void session_start(struct session *s, const struct session_start *start)
 
 /* --- adoption ---------------------------------------------------------------------------------------------------- */
 
-static void on_look_failed(struct session *s, const struct fail *f)
+static void on_check_failed(struct session *s, const struct fail *f)
 {
-	if (loop_now_ms() < s->look_until_ms)
-		timer_start(s->deadline, LOOK_AGAIN_MS, 0);
+	if (loop_now_ms() < s->check_until_ms)
+		timer_start(s->deadline, CHECK_AGAIN_MS, 0);
 	else
-		session_die(s, f);
+		session_end(s, f);
 }
 
-static void on_look(void *ctx, const struct engine_answer *answer, const struct fail *f)
+static void on_checked(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct session *s = ctx;
 	struct container_ref ref = { .name = s->container, .store = s->store, .mark = s->mark };
@@ -512,9 +511,9 @@ static void on_look(void *ctx, const struct engine_answer *answer, const struct 
 	s->own &= !why.kind || f;
 	s->query = s->spec.engine->ops->query_free(s->query);
 	if (f) {
-		on_look_failed(s, &why);
+		on_check_failed(s, &why);
 	} else if (why.kind) {
-		session_die(s, &why);
+		session_end(s, &why);
 	} else {
 		s->deadline = timer_free(s->deadline);
 		transport_local_find(s->transport);
@@ -522,16 +521,16 @@ static void on_look(void *ctx, const struct engine_answer *answer, const struct 
 	}
 }
 
-static void look_at_container(void *ctx)
+static void check_container(void *ctx)
 {
 	struct session *s = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
 	struct query_spec query = {
-		.question = ENGINE_QUERY_CONTAINER, .subject = s->container, .done = on_look, .ctx = s
+		.kind = ENGINE_QUERY_CONTAINER, .subject = s->container, .done = on_checked, .ctx = s
 	};
 	s->query = s->spec.engine->ops->query(s->spec.engine, &query, &f);
 	if (!s->query)
-		on_look_failed(s, &f);
+		on_check_failed(s, &f);
 }
 
 struct session *session_adopt(const struct session_spec *spec, const struct session_past *past)
@@ -543,8 +542,8 @@ struct session *session_adopt(const struct session_spec *spec, const struct sess
 	s->store = xstrdup(past->store ? past->store : "");
 	s->mark = past->mark ? xstrdup(past->mark) : NULL;
 	s->own = past->sealed;
-	s->look_until_ms = loop_now_ms() + spec->config->lease * 1000;
-	s->deadline = timer_new(spec->loop, look_at_container, s);
+	s->check_until_ms = loop_now_ms() + spec->config->lease * 1000;
+	s->deadline = timer_new(spec->loop, check_container, s);
 	timer_start(s->deadline, 0, 0);
 	return s;
 }
@@ -563,8 +562,9 @@ void session_stop(struct session *s)
 	set_state(s, SESSION_STOPPING);
 	s->deadline = timer_free(s->deadline);
 	s->query = s->spec.engine->ops->query_free(s->query);
-	line_close(s->line, &copying);
-	/* A create under way is cancelled, which removes its container. A removal after a death is not cancelled. */
+	/* Without a valid seal, only the container's labels decide whether it belongs to this session. */
+	(s->own ? line_stop : line_close)(s->line, &copying);
+	/* A create in progress is cancelled, which removes its container. A removal after a death continues. */
 	if (s->task && !dead)
 		s->spec.engine->ops->task_cancel(take_ptr(s->task));
 	if (!s->task)

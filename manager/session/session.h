@@ -1,5 +1,5 @@
-/* A session: a container, the line to its PID 1, and a state. It uses the engine and the line. The registry knows its
- * conversation.
+/* A session: a container, the line to its PID 1, and a state. It uses only the engine and the line; the registry knows
+ * which conversation owns the session.
  *
  * The container has its own name and may be started before it is claimed. A claim tells PID 1 which session it
  * serves. A broken line is reconnected. A session ends only if its container is gone or its line cannot be
@@ -26,9 +26,9 @@ struct session_handler {
 	/* The container did not start, or is gone; session_death() says why. */
 	void (*on_dead)(void *ctx, struct session *s);
 	void (*on_stopped)(void *ctx, struct session *s, const struct fail *f);
-	/* The container was killed or removed, and the session does not know by whom. Return true to look up the
-	 * cause and call session_end_explained(); if that takes too long, the session dies with the known cause.
-	 * May be NULL. */
+	/* The container was killed or removed, and the session does not know by whom. The owner returns true if it
+	 * will look up the cause and then call session_end_explained(). If that takes too long, the session dies
+	 * with the cause that it knows. May be NULL. */
 	bool (*on_unexplained)(void *ctx, struct session *s);
 	void *ctx;
 };
@@ -48,7 +48,7 @@ struct session_spec {
 
 /* Does not contact the engine before session_start(). */
 struct session *session_new(const struct session_spec *spec);
-/* The user id that runs the code in the container of that name. */
+/* The user id under which code runs in the container with this name. */
 #define SESSION_USERS (SESSION_UID_MAX - SESSION_UID_MIN + 1)
 unsigned session_uid(const char *container);
 
@@ -70,41 +70,42 @@ struct session_past {
 	const char *id;
 	const char *container;
 	const char *store, *mark; /* labels that its container must have; mark NULL = it must have none */
-	bool sealed;		  /* the record has a valid seal, so both names can be trusted */
-	uint64_t epoch;		  /* of this server */
+	bool sealed;		  /* the record has a valid seal, so its container and mark can be trusted */
+	uint64_t epoch;		  /* the session's epoch from now on */
 	uint64_t age_ms, idle_ms;
 };
-/* Attaches to the existing container, if its labels match. on_ready or on_dead follows within its lease. A
+/* Attaches to the existing container, if its labels match. on_ready or on_dead follows within the session's lease. A
  * container of another session is not touched. */
 struct session *session_adopt(const struct session_spec *spec, const struct session_past *past);
-/* Drops everything without contacting the engine. Runs are not answered. Accepts NULL, returns NULL. */
+/* Frees the session. Its container is removed only if its create is still under way. Callbacks of runs are not called.
+ * Accepts NULL, returns NULL. */
 struct session *session_free(struct session *s);
 
-/* Removes the container. Active runs end with the cause. on_stopped follows. A session that is being adopted is
+/* Removes the container. Active runs end with CAUSE_STOPPED. on_stopped follows. A session that is being adopted is
  * stopped once its container is known to belong to it. */
 void session_stop(struct session *s);
-/* Call it from inside on_stopped instead of freeing the session if its container could not be removed. It can be
- * stopped again. */
+/* If its container could not be removed, call this from inside on_stopped instead of freeing the session. The session
+ * can then be stopped again. */
 void session_keep_dead(struct session *s, const struct fail *why);
-/* Ends the session with the owner's cause, as if it had died of it. */
+/* Ends the session as if it had died of this cause. */
 void session_end(struct session *s, const struct fail *cause);
 /* Answers on_unexplained. cause NULL = the owner does not know it either. */
 void session_end_explained(struct session *s, const struct fail *cause);
-/* Another server has taken the session over. It is dead for this server, and its container is not touched. */
+/* Another server has taken the session over. This server treats it as dead and does not touch its container. */
 void session_lose(struct session *s);
-/* An event of the engine. */
+/* Handles an event of the engine. */
 void session_on_event(struct session *s, const struct engine_event *event);
-/* The engine's events have ended. It may have been restarted, which a session over a socket does not notice
- * itself. */
+/* The stream of engine events has ended. The engine may have been restarted, which a session that is connected by a
+ * socket does not notice itself. */
 void session_engine_away(struct session *s);
 
 /* --- accessors --------------------------------------------------------------------------------------------------- */
 const char *session_id(const struct session *s);
 const char *session_container(const struct session *s);
-/* The label of its container. */
+/* The random label that identifies its container. */
 const char *session_mark(const struct session *s);
-/* The name or id by which its container can be removed without a check; NULL = it is not known to belong to this
- * session. */
+/* The name or id by which its container can be removed without a check; NULL = the container is not known to belong
+ * to this session. */
 const char *session_removable(const struct session *s);
 const char *session_image(const struct session *s);
 const struct runtime *session_runtime(const struct session *s);
@@ -112,21 +113,21 @@ bool session_network(const struct session *s);
 const struct limits *session_limits(const struct session *s);
 uint64_t session_epoch(const struct session *s);
 enum session_state session_state(const struct session *s);
-/* Set once it is dead. */
+/* The cause of its death; set once the session is dead. */
 const struct fail *session_death(const struct session *s);
-/* Another server has taken the session over. */
+/* True if another server has taken the session over. */
 bool session_is_lost(const struct session *s);
-/* PID 1 is connected now. */
+/* True if PID 1 is connected now. */
 bool session_is_connected(const struct session *s);
-/* A run of this server or of a former one is active. */
+/* True if a run of this server or of a former one is active. */
 bool session_is_busy(const struct session *s);
-/* An engine task for its container is under way. */
+/* True if the engine is creating or removing its container. */
 bool session_is_changing(const struct session *s);
 uint64_t session_age_ms(const struct session *s);
 uint64_t session_idle_ms(const struct session *s); /* 0 while it is busy */
 /* Time until its maximum lifetime ends; UINT64_MAX = no limit, or not known yet. */
 uint64_t session_left_ms(const struct session *s);
-/* Starts runs and transfers. */
+/* The part of its line that starts runs and transfers. */
 struct dispatch *session_dispatch(struct session *s);
 /* How PID 1 is reached, as text for people. */
 const char *session_transport(const struct session *s);

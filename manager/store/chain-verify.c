@@ -12,10 +12,10 @@ struct verification {
 	struct tombstone tombstone;
 	uint64_t position; /* of the last link read */
 	char link[KEY_HASH_SIZE];
-	const char *kind;    /* of the records being compared */
+	const char *kind;    /* kind of the records being compared */
 	size_t item;	     /* the column that identifies a record */
-	size_t n_columns;    /* of a record; its last link's content follows them */
-	bool may_be_older;   /* there may be records from before the chain */
+	size_t n_columns;    /* columns of a record; its last link's content follows them */
+	bool may_be_older;   /* there may be records older than the chain */
 	struct fail failure; /* a hash that could not be computed */
 };
 
@@ -29,7 +29,7 @@ static const char *text(const struct db_value *v)
 	return v->kind == DB_TEXT ? v->text : "";
 }
 
-/* db_exec() that also returns failures of on_row. */
+/* Like db_exec(), but also returns failures of on_row. */
 static int exec(struct verification *l, struct db_query *q, db_row_fn on_row, struct fail *f)
 {
 	q->on_row = on_row;
@@ -84,7 +84,7 @@ static void check_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 	struct verification *l = ctx;
 	char seal[KEY_HASH_SIZE];
 	bool there = v[0].kind != DB_NULL;
-	uint64_t named = chain_number(&v[3]); /* how often the store's chain names it; must be 1 */
+	uint64_t named = chain_number(&v[3]); /* how often the store's chain names this one; must be 1 */
 	uint64_t position = chain_number(&v[0]);
 	bool of_store = streq(l->session, STORE_CHAIN);
 	if (chain_seal_head(l->key, l->session, position, text(&v[1]), seal, &l->failure) < 0)
@@ -201,8 +201,8 @@ static void check_number(void *ctx, const struct db_value *v, size_t n UNUSED)
 	c->next = seq + 1;
 }
 
-/* Runs and copies are numbered from 1. A record that a trigger swallowed has no link either, but its number is
- * missing. After pruning, the remaining numbers may begin anywhere. */
+/* Runs and file copies are numbered from 1. If a trigger dropped a record, there is no link either, but its number
+ * is missing. After pruning, the remaining numbers may begin anywhere. */
 static int check_numbers(struct verification *l, struct fail *f)
 {
 	struct numbers c = { .verification = l, .next = l->tombstone.there || l->may_be_older ? 0 : 1 };
@@ -227,7 +227,7 @@ static int check_sessions(struct verification *l, struct fail *f)
 	return exec(l, &lost, note_lost_session, f);
 }
 
-/* Records without a link may be older than the chain, but never more than there were at its start. */
+/* Records without a link may be older than the chain, but there cannot be more of them than existed at its start. */
 static int count_unlinked(struct verification *l, uint64_t older, struct fail *f)
 {
 	struct db_query executions = {
@@ -253,7 +253,7 @@ static void note_stranger(void *ctx, const struct db_value *v, size_t n UNUSED)
 	find(ctx, LOG_SCHEMA, text(&v[0]), text(&v[1]));
 }
 
-/* Triggers, rules and the like that Husk did not create may change, hide or swallow its records. */
+/* Triggers, rules and the like that Husk did not create may change, hide or drop its records. */
 static int check_schema(struct verification *l, struct fail *f)
 {
 	struct db_query q = { .sql = l->db->ops->strangers };
@@ -269,7 +269,8 @@ static void take_start(void *ctx, const struct db_value *v, size_t n UNUSED)
 		*older = 0;
 }
 
-/* The number of records from before the chain. The link that holds it is checked with the store's chain. */
+/* Reads the number of records older than the chain. The link that holds this number is checked with the store's
+ * chain. */
 static int older_records(struct db *db, uint64_t *ret, struct fail *f)
 {
 	struct db_query q = {

@@ -7,8 +7,8 @@
 
 /* --- hashes ------------------------------------------------------------------------------------------------------ */
 
-/* Hashes a value with its index. NULL adds nothing, so old records keep their hash when their table gets a new
- * column. */
+/* Adds a value and its index to the text to be hashed. NULL adds nothing, so old records keep their hash when their
+ * table gets a new column. */
 static void add_value(struct buf *b, size_t place, const struct db_value *v)
 {
 	if (v->kind == DB_INT)
@@ -68,8 +68,8 @@ static void take_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 	chain_copy_hash(h->seal, &v[3]);
 }
 
-/* A damaged chain can still be extended. The next link is added after the last one, and verification shows that it
- * does not follow from it. */
+/* A damaged chain can still be extended. The next link is added after the last one, and verification reports that it
+ * does not follow from that link. */
 static int read_head(struct chain *c, struct chain_head *head, struct fail *f)
 {
 	struct found_head h = { 0 };
@@ -206,7 +206,7 @@ static int add(struct chain *c, const char *session, const char *kind, const cha
 struct written {
 	struct strv items, contents; /* parallel */
 	const char *kind;
-	size_t item; /* index of its column */
+	size_t item; /* index of the column that identifies a record */
 	struct key *key;
 	struct fail fail;
 };

@@ -1,12 +1,12 @@
-/* The log's chain. Each time a record is written, one more link is hashed with the store's key from the previous link
- * and the record's current content. Each session has a chain. The store has one too (session ""), which names all the
- * others and holds the records that belong to no session. A head says where each chain ends, and a tombstone where
- * the rest of a pruned chain begins; both are records with their own keyed hash.
+/* The log's chain. Each time a record is written, its chain gets another link: a hash, made with the store's key, of
+ * the previous link and the record's current content. Each session has a chain. The store has one too (session ""),
+ * which names all the others and holds the records that belong to no session. A head says where each chain ends, and
+ * a tombstone says where the rest of a pruned chain begins; both are records with their own keyed hash.
  *
  * So someone who can write the database but lacks the key cannot change, add or remove a record unnoticed. (They can
  * restore an older copy of the whole database.)
  *
- * Blocks, inside an exclusive transaction: only for the store's worker jobs. */
+ * These functions block and need an exclusive transaction. Only the store's worker jobs may call them. */
 #ifndef HUSK_MANAGER_STORE_CHAIN_H
 #define HUSK_MANAGER_STORE_CHAIN_H
 
@@ -23,12 +23,12 @@
 
 struct chain_head {
 	char *session;
-	uint64_t position; /* of the last link; 0 = no links */
+	uint64_t position; /* position of the last link; 0 = no links */
 	char link[KEY_HASH_SIZE];
 	bool there; /* exists in the database */
 };
 
-/* The chains that one transaction extends. `{ .db = …, .key = … }` is empty. */
+/* The chains that one transaction extends. Initialize it with `{ .db = …, .key = … }`. */
 struct chain {
 	struct db *db;
 	struct key *key;
@@ -43,8 +43,8 @@ int chain_begin(struct chain *c, uint64_t now_ms, struct fail *f);
 /* Executes a statement and adds a link for each returned row: the columns are the record's current content, and
  * column `item` identifies it. */
 int chain_exec(struct chain *c, struct db_query *q, const char *session, const char *kind, size_t item, struct fail *f);
-/* The database returned no row for a written record. Adds a link anyway, so verification finds that the record is
- * missing. */
+/* Call it if the database returned no row for a written record. Adds a link anyway, so that verification finds that
+ * the record is missing. */
 int chain_note_swallowed(struct chain *c, const char *session, const char *kind, const char *item, struct fail *f);
 /* Writes the heads. Call it after the transaction's last record. */
 int chain_end(struct chain *c, struct fail *f);
@@ -56,8 +56,8 @@ int chain_hash(struct key *key, const char *kind, const struct db_value *columns
 /* Compares a chain with its records. -1 with f if it cannot be read. *ret gets the faults; the caller releases it. */
 int chain_verify(struct db *db, struct key *key, const char *session, struct log_verdict *ret, struct fail *f);
 
-/* Removes the executions of a session and replaces its links by a tombstone; links of its exports follow it. A
- * chain with faults is left unchanged. *ret_n is the number of removed records. */
+/* Removes the executions of a session and replaces its links with a tombstone, followed by new links for its
+ * exports. A chain with faults is left unchanged. *ret_n is the number of removed records. */
 int chain_prune(struct db *db, struct key *key, const char *session, uint64_t now_ms, uint64_t *ret_n, struct fail *f);
 
 /* The columns of each kind, in hashing order. */

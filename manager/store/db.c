@@ -11,7 +11,7 @@ uint64_t db_time_left(const struct db *db)
 
 int db_exec(struct db *db, struct db_query *q, struct fail *f)
 {
-	/* SQLite would store any bytes, but Postgres refuses them. Husk refuses them for both. */
+	/* SQLite would store text that is not UTF-8, but Postgres refuses it, so Husk refuses it for both. */
 	for (size_t i = 0; i < q->n; i++)
 		if (q->params[i].kind == DB_TEXT && !utf8_valid(q->params[i].text, strlen(q->params[i].text)))
 			return fail_set(f, FAIL_INTERNAL, "the store accepts only UTF-8 text");

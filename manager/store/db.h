@@ -44,14 +44,15 @@ enum db_durability {
 struct db;
 
 struct db_ops {
-	/* Returns (kind, name) of objects that schema.c did not create and that may change or swallow what is
-	 * written to the tables. */
+	/* SQL that returns (kind, name) of each object that schema.c did not create and that may change or drop what
+	 * is written to the tables. */
 	const char *strangers;
 	int (*exec)(struct db *db, struct db_query *q, struct fail *f);
-	/* Waits for the current writer. Until the commit, nobody else writes, on any server. */
+	/* Waits until the current writer has finished. Until the commit, no other connection of any server can
+	 * write. */
 	int (*begin)(struct db *db, enum db_durability durability, struct fail *f);
 	int (*commit)(struct db *db, struct fail *f);
-	/* Also after a failed begin or commit. */
+	/* Also called after a failed begin or commit. */
 	void (*rollback)(struct db *db);
 	void (*close)(struct db *db);
 };

@@ -13,7 +13,7 @@ struct kept {
 	struct key key;
 	const char *name, *value; /* for put */
 	struct strv *pairs;	  /* for read */
-	struct fail failure;	  /* reading a row */
+	struct fail failure;	  /* from reading a row */
 };
 
 static char *path_of(const struct kept_place *place)
@@ -56,7 +56,7 @@ static void take_row(void *ctx, const struct db_value *columns, size_t n)
 	if (key_open(&k->key, columns[0].text, columns[1].text, &value, &k->failure) < 0)
 		fail_hint(
 			&k->failure,
-			"bring the key back (ENCRYPTION_KEY, or the file settings.key), or remove it: husk config unset %s",
+			"restore the key (ENCRYPTION_KEY, or the file settings.key), or remove the setting: husk config unset %s",
 			columns[0].text);
 	else
 		strv_addf(k->pairs, "%s=%s", columns[0].text, value);
@@ -81,7 +81,7 @@ int kept_read(const struct kept_place *place, struct strv *ret, struct fail *f)
 		return 0;
 	AUTO(kept_close) struct kept k = { .pairs = ret };
 	if (kept_open(&k, place, f) < 0 || read_all(k.db, &k, f) < 0)
-		return fail_wrap(f, "cannot read the settings that are kept in '%s'", path);
+		return fail_wrap(f, "cannot read the settings stored in '%s'", path);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ static int put(struct db *db, void *ctx, struct fail *f)
 		struct db_query q = { .sql = "DELETE FROM settings WHERE name = $1", DB_PARAMS(db_text(k->name)) };
 		if (db_exec(db, &q, f) < 0)
 			return -1;
-		return q.changed ? 0 : fail_set(f, FAIL_NOT_FOUND, "the setting %s is not kept", k->name);
+		return q.changed ? 0 : fail_set(f, FAIL_NOT_FOUND, "the setting %s is not stored", k->name);
 	}
 	AUTO(freep) char *sealed = NULL;
 	if (key_seal(&k->key, k->name, k->value, &sealed, f) < 0)

@@ -1,5 +1,6 @@
-/* Settings kept by husk config: sealed, in a separate SQLite file in the state folder, whichever database the store
- * uses (a setting may choose it). If the file is missing there are no settings, and nothing is opened.
+/* Settings that husk config stores. They are sealed, in a separate SQLite file in the state folder, because a
+ * setting may choose which database the store uses. If the file is missing, there are no settings, and nothing is
+ * opened.
  *
  * These functions block for up to a few seconds. Use them at the start of a program, before the loop. */
 #ifndef HUSK_MANAGER_STORE_KEPT_H

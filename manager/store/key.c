@@ -31,7 +31,7 @@ void key_release(struct key *k)
 	*k = (struct key){ 0 };
 }
 
-/* --- where it comes from ----------------------------------------------------------------------------------------- */
+/* --- where the key comes from ------------------------------------------------------------------------------------ */
 
 static int from_setting(struct key *k, struct fail *f)
 {
@@ -48,11 +48,12 @@ static int from_setting(struct key *k, struct fail *f)
 static int not_a_key(const char *path, const char *why, struct fail *f)
 {
 	fail_set(f, FAIL_STORE, "cannot use the key file '%s': %s", path, why);
-	return fail_hint(f,
-			 "restore it, or set ENCRYPTION_KEY; without it the settings that it sealed can't be opened");
+	return fail_hint(
+		f,
+		"restore the file, or set ENCRYPTION_KEY; settings that were encrypted with this key cannot be read without it");
 }
 
-/* 1 if the file does not exist. */
+/* Returns 1 if the file does not exist. */
 static int read_file(struct key *k, const char *path, struct fail *f)
 {
 	char hex[2 * KEY_BYTES + 1] = { 0 };
@@ -63,10 +64,11 @@ static int read_file(struct key *k, const char *path, struct fail *f)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return not_a_key(path, strerror(errno), f);
 	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0))
-		return not_a_key(path, "it is not a file of the user who runs husk", f);
+		return not_a_key(path, "it does not belong to the user who runs husk, or is not a file", f);
 	if (st.st_mode & 077) {
 		fail_set(f, FAIL_STORE, "the key file '%s' is open to other users", path);
-		return fail_hint(f, "chmod 600 '%s', and consider what it sealed as known to them", path);
+		return fail_hint(f, "chmod 600 '%s', and assume that other users know the settings encrypted with it",
+				 path);
 	}
 	size_t n = 0;
 	bool good = read(fd, hex, sizeof(hex) - 1) == 2 * KEY_BYTES &&
@@ -121,7 +123,7 @@ static int from_file(struct key *k, struct fail *f)
 	if (make_file(k, path, f) < 0)
 		return -1;
 	r = read_file(k, path, f);
-	return r == 1 ? not_a_key(path, "another program removes it", f) : r;
+	return r == 1 ? not_a_key(path, "another program keeps removing it", f) : r;
 }
 
 static int load(struct key *k, struct fail *f)
@@ -129,14 +131,14 @@ static int load(struct key *k, struct fail *f)
 	if (k->loaded)
 		return 0;
 	if (sodium_init() < 0)
-		return fail_set(f, FAIL_INTERNAL, "libsodium cannot be initialized");
+		return fail_set(f, FAIL_INTERNAL, "cannot initialize libsodium");
 	if ((k->secret ? from_setting : from_file)(k, f) < 0)
 		return -1;
 	k->loaded = true;
 	return 0;
 }
 
-/* --- what it does ------------------------------------------------------------------------------------------------ */
+/* --- sealing and hashing ----------------------------------------------------------------------------------------- */
 
 int key_seal(struct key *k, const char *name, const char *text, char **ret, struct fail *f)
 {
@@ -156,10 +158,10 @@ int key_seal(struct key *k, const char *name, const char *text, char **ret, stru
 
 static int does_not_open(const char *name, struct fail *f)
 {
-	fail_set(f, FAIL_STORE, "the stored setting '%s' cannot be opened with this key", name);
+	fail_set(f, FAIL_STORE, "the stored setting '%s' cannot be decrypted with this key", name);
 	return fail_hint(
 		f,
-		"set the ENCRYPTION_KEY that it was stored under (servers that share a store need the same one), or store it anew");
+		"set the ENCRYPTION_KEY that it was stored under (servers that share a store need the same one), or store it again");
 }
 
 int key_open(struct key *k, const char *name, const char *sealed, char **ret, struct fail *f)
@@ -186,7 +188,7 @@ int key_hash(struct key *k, const void *data, size_t n, char ret[KEY_HASH_SIZE],
 	uint8_t own[KEY_BYTES], hash[KEY_HASH_SIZE / 2];
 	if (load(k, f) < 0)
 		return -1;
-	/* A separate key, so that knowing one reveals nothing about the other. */
+	/* Hashing uses a derived key, which reveals nothing about the key that seals settings. */
 	crypto_generichash(own, sizeof(own), (const unsigned char *)chain_purpose, sizeof(chain_purpose) - 1, k->bytes,
 			   KEY_BYTES);
 	crypto_generichash(hash, sizeof(hash), data, n, own, sizeof(own));

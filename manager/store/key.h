@@ -19,8 +19,8 @@ void key_init(struct key *k, const char *secret, const char *dir);
 /* Wipes the secrets. */
 void key_release(struct key *k);
 
-/* Both load the key first, which blocks: do not call them on the loop. The text is bound to its name and does not
- * open under another name. The caller owns *ret. */
+/* Both functions load the key first, which blocks: do not call them on the loop. A text is sealed under a name and
+ * cannot be opened under another name. The caller owns *ret. */
 int key_seal(struct key *k, const char *name, const char *text, char **ret, struct fail *f);
 int key_open(struct key *k, const char *name, const char *sealed, char **ret, struct fail *f);
 

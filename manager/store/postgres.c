@@ -1,5 +1,5 @@
 /* Postgres, for servers that share a store. libpq is used without blocking, so a stopped server or a dead network
- * costs at most one deadline. The tables are in the schema `husk`. */
+ * delays a job only until its deadline. The tables are in the schema `husk`. */
 #include <ctype.h>
 #include <errno.h>
 #include <libpq-fe.h>
@@ -23,11 +23,11 @@
 #define OID_TEXT 25
 #define OID_NUMERIC 1700
 
-/* "husk" as a number: one lock per database for everything that must not run twice at the same time. */
+/* Serializes all transactions on a database. The number is "husk" in ASCII. */
 #define LOCK "SELECT pg_advisory_xact_lock(1752527723)"
 
-/* The server has time limits too, so a husk that was stopped in a transaction does not block others. Acknowledged
- * records must be on disk even if an operator has turned synchronous_commit off. */
+/* Postgres gets time limits too, so that a Husk server that is stopped during a transaction does not block others.
+ * Acknowledged records must be on disk even if an operator has turned synchronous_commit off. */
 #define PREPARE                                                                                                        \
 	"SET client_min_messages = warning; SET statement_timeout = 10000; "                                           \
 	"SET idle_in_transaction_session_timeout = 10000; SET search_path = husk; "                                    \
@@ -90,7 +90,7 @@ static int load(struct fail *f)
 
 /* --- failures ---------------------------------------------------------------------------------------------------- */
 
-/* One line without the password, which servers and libraries may repeat in their messages. */
+/* Makes one line of a message, without the password, which servers and libraries may repeat. */
 static char *clean(const struct postgres *p, const char *text)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -151,7 +151,7 @@ static int refused(struct postgres *p, PGresult *result, struct fail *f)
 	if (starts(state, "42501"))
 		return fail_hint(
 			f,
-			"let its user make the schema (GRANT CREATE ON DATABASE …), or make it for the user: CREATE SCHEMA husk AUTHORIZATION …");
+			"let its user create the schema (GRANT CREATE ON DATABASE …), or create it for the user: CREATE SCHEMA husk AUTHORIZATION …");
 	if (starts(state, "57014") || starts(state, "55P03"))
 		return fail_hint(
 			f, "try again; if that does not help, look for a session that holds a lock (pg_stat_activity)");
@@ -321,7 +321,7 @@ static void postgres_close(struct db *db)
 	free(p);
 }
 
-/* Excludes triggers that the server created for constraints. */
+/* STRANGERS excludes triggers that Postgres itself created for constraints. */
 #define OURS "SELECT oid FROM pg_class WHERE relname IN (" DB_TABLES ") AND pg_table_is_visible(oid)"
 #define STRANGERS                                                                                                              \
 	"SELECT 'trigger', CAST(tgname AS TEXT) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid IN (" OURS                  \
@@ -341,7 +341,7 @@ static const struct db_ops postgres_ops = {
 
 /* --- opening ----------------------------------------------------------------------------------------------------- */
 
-/* Python programs name their driver: postgresql+psycopg://…. The caller owns the result. */
+/* Python programs put a driver into the scheme: postgresql+psycopg://…. This removes it. The caller owns the result. */
 static char *without_driver(const char *url)
 {
 	static const char scheme[] = "postgresql";
@@ -366,11 +366,11 @@ static char *describe(const char *host, const char *port, const char *setting)
 	return *host == '/' ? xasprintf("%s (%s)", host, setting) : xasprintf("%s:%s (%s)", host, port, setting);
 }
 
-static int look_at_url(struct postgres *p, const char *url, struct fail *f)
+static int read_url(struct postgres *p, const char *url, struct fail *f)
 {
 	if (load(f) < 0)
 		return -1;
-	/* libpq's message would repeat the URL with its password. */
+	/* libpq's message is not used, since it would repeat the URL with its password. */
 	PQconninfoOption *options = lib.PQconninfoParse(url, NULL);
 	if (!options) {
 		fail_set(f, FAIL_STORE, "setting DATABASE_URL is not the address of a Postgres database");
@@ -399,7 +399,7 @@ static int start(struct postgres *p, const struct db_place *place, struct fail *
 	values[5] = "husk";
 	values[6] = "UTF8";
 	if (url) {
-		if (look_at_url(p, url, f) < 0)
+		if (read_url(p, url, f) < 0)
 			return -1;
 		values[0] = url;
 	} else {
@@ -422,7 +422,7 @@ char *postgres_describe(const struct db_place *place)
 	AUTO(fail_release) struct fail f = { 0 };
 	if (!url)
 		p.where = describe(place->host ? place->host : "localhost", place->port, p.setting);
-	else if (look_at_url(&p, url, &f) < 0)
+	else if (read_url(&p, url, &f) < 0)
 		p.where = xstrdup("an address that cannot be parsed (DATABASE_URL)");
 	char *text = xasprintf("Postgres at %s", p.where);
 	free(p.where);
@@ -432,7 +432,7 @@ char *postgres_describe(const struct db_place *place)
 
 static int finish_connect(struct postgres *p, struct fail *f)
 {
-	/* At first libpq wants to be polled as if it had returned PGRES_POLLING_WRITING. */
+	/* libpq requires that we first wait as if PQconnectPoll() had returned PGRES_POLLING_WRITING. */
 	for (PostgresPollingStatusType next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK;) {
 		if (next == PGRES_POLLING_FAILED)
 			return unreachable(p, f);
@@ -445,10 +445,10 @@ static int finish_connect(struct postgres *p, struct fail *f)
 
 static int make_schema(struct db *db, void *ctx UNUSED, struct fail *f)
 {
-	struct db_query ask = { .sql = "SELECT COUNT(*) FROM pg_catalog.pg_namespace WHERE nspname = 'husk'" };
+	struct db_query query = { .sql = "SELECT COUNT(*) FROM pg_catalog.pg_namespace WHERE nspname = 'husk'" };
 	struct db_query make = { .sql = "CREATE SCHEMA husk" };
 	uint64_t there;
-	if (db_number(db, &ask, &there, f) < 0)
+	if (db_number(db, &query, &there, f) < 0)
 		return -1;
 	return there ? 0 : db_exec(db, &make, f);
 }

@@ -47,7 +47,8 @@ static const char *const steps[][STEP_MAX] = {
 		"CREATE TABLE receipts (key TEXT PRIMARY KEY, image TEXT NOT NULL, engine TEXT NOT NULL, boot TEXT NOT NULL, "
 		"result TEXT NOT NULL, created BIGINT NOT NULL)",
 		"CREATE INDEX exports_of_session ON exports (session)",
-		/* The chain has not begun. A store whose chain has no head has lost it. */
+		/* The head of the store's chain, which has no links yet. If this row is missing later, somebody
+		 * removed it. */
 		"INSERT INTO chain_heads (session, position, link, seal) VALUES ('', 0, '', '')",
 	},
 	{
@@ -105,12 +106,12 @@ static void take_id(void *ctx, const struct db_value *columns, size_t n)
 		*id = xstrdup(columns[0].text);
 }
 
-/* The id is created with the table. The transaction is exclusive, so a second server finds the first one's id. */
+/* The first server inserts the id. The transaction is exclusive, so other servers find that id. */
 static int identify(struct db *db, char **ret_id, struct fail *f)
 {
 	AUTO(freep) char *id = NULL;
-	struct db_query ask = { .sql = "SELECT id FROM store", .on_row = take_id, .ctx = &id };
-	if (db_exec(db, &ask, f) < 0)
+	struct db_query query = { .sql = "SELECT id FROM store", .on_row = take_id, .ctx = &id };
+	if (db_exec(db, &query, f) < 0)
 		return -1;
 	if (!id) {
 		char token[TOKEN_SIZE];
@@ -136,9 +137,9 @@ static int take_steps(struct db *db, uint64_t version, struct fail *f)
 static int migrate(struct db *db, void *ctx, struct fail *f)
 {
 	struct db_query make = { .sql = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)" };
-	struct db_query ask = { .sql = "SELECT MAX(version) FROM schema_version" };
+	struct db_query query = { .sql = "SELECT MAX(version) FROM schema_version" };
 	uint64_t version;
-	if (db_exec(db, &make, f) < 0 || db_number(db, &ask, &version, f) < 0)
+	if (db_exec(db, &make, f) < 0 || db_number(db, &query, &version, f) < 0)
 		return -1;
 	if (version > ARRAY_LEN(steps)) {
 		fail_set(f, FAIL_STORE,

@@ -79,7 +79,8 @@ static int failed(struct sqlite *s, int code, struct fail *f)
 
 /* --- statements -------------------------------------------------------------------------------------------------- */
 
-/* Some pragmas take effect while they are prepared, and schema changes are needed only once. */
+/* Pragmas and schema changes are not cached: some pragmas take effect while they are prepared, and schema changes
+ * are needed only once. */
 static bool is_worth_keeping(const char *sql)
 {
 	static const char *const verbs[] = { "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "BEGIN ", "COMMIT" };
@@ -89,7 +90,8 @@ static bool is_worth_keeping(const char *sql)
 	return false;
 }
 
-/* The cache entry of a statement, or the entry to replace: empty or least recently used. NULL if it is not cached. */
+/* The cache entry of a statement, or the entry to replace: empty or least recently used. NULL if the statement
+ * cannot be cached. */
 static struct kept *find_kept(struct sqlite *s, const char *sql)
 {
 	struct kept *oldest = NULL;
@@ -105,8 +107,8 @@ static struct kept *find_kept(struct sqlite *s, const char *sql)
 	return oldest;
 }
 
-/* Uses the cached statement if there is one, because parsing takes longer than executing. *ret_kept is NULL if it
- * is not cached. */
+/* Uses the cached statement if there is one, because parsing takes longer than executing. *ret_kept is NULL if the
+ * statement is not cached. */
 static int borrow(struct sqlite *s, const char *sql, sqlite3_stmt **ret, struct kept **ret_kept)
 {
 	struct kept *k = *ret_kept = find_kept(s, sql);
@@ -133,7 +135,7 @@ static void give_back(sqlite3_stmt *statement, struct kept *k)
 	k->busy = false;
 	if (!statement) /* could not be prepared */
 		return;
-	/* The bound texts belong to the caller. */
+	/* Unbind the texts, since they belong to the caller. */
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
 }
@@ -206,8 +208,8 @@ static int sqlite_exec(struct db *db, struct db_query *q, struct fail *f)
 			q->changed = (uint64_t)sqlite3_changes(s->handle);
 			return 0;
 		}
-		/* When two processes wait for each other, for example while the log is created or recovered,
-		 * SQLite does not call our busy handler. */
+		/* When two processes wait for each other, for example while the write-ahead log is created or
+		 * recovered, SQLite does not call our busy handler. */
 		if ((r & 0xff) != SQLITE_BUSY || rows || !db_time_left(db))
 			return failed(s, r, f);
 		sqlite3_sleep(BUSY_STEP_MS);
@@ -268,7 +270,7 @@ static void sqlite_close(struct db *db)
 	free(s);
 }
 
-/* ON CONFLICT IGNORE in a constraint would swallow a row like a trigger. */
+/* ON CONFLICT IGNORE in a constraint can drop rows, as a trigger can. */
 #define STRANGERS                                                                                                      \
 	"SELECT type, name FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN (" DB_TABLES                      \
 	") UNION ALL SELECT type, name FROM sqlite_master WHERE type = 'view' AND name IN (" DB_TABLES                 \
@@ -301,8 +303,8 @@ static int on_progress(void *ctx)
 	return db_time_left(&s->db) == 0;
 }
 
-/* Only the process that creates the file opens it outside SQLite, because closing a descriptor drops all locks of
- * the process. */
+/* Only the process that creates the file opens it outside SQLite, because closing a descriptor of the file drops all
+ * locks that the process holds on it. */
 static int make_file(const char *path, struct fail *f)
 {
 	AUTO(freep) char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));

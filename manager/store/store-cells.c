@@ -1,16 +1,16 @@
-/* Code and output of runs, if the settings keep them: sealed pieces, of which the first is the code. */
+/* Code and output of runs, as sealed pieces, if HISTORY_KEEPS_CODE is set. The first piece of a run is its code. */
 #include "base/alloc.h"
 #include "manager/store/store-private.h"
 
-/* Limits of one answer, because a history is read into memory. */
+/* Limits of one answer, because it is read into memory completely. */
 #define PIECES_MAX 50000
 #define BYTES_MAX (256u << 20)
 
 struct cell_job {
 	struct store_job base;
 	struct cell_piece piece;
-	char *made;   /* returned by the piece's function; owned by the job */
-	size_t bytes; /* unsealed so far */
+	char *made;   /* returned by piece.make; owned by the job */
+	size_t bytes; /* of sealed text, read so far */
 	bool cut;
 	store_cells_fn fn;
 	void *ctx;

@@ -5,14 +5,14 @@
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
-/* Enough for hours of an unreachable store, at the pace of a model. */
+/* Enough for hours without a store, at the rate at which a model starts runs. */
 #define WAITING_MAX 4096
 #define BATCH_MAX 256
 #define RETRY_MS 1000
-/* How long a record waits for others: a transaction costs more than many runs, and runs come in bursts. */
+/* How long a record waits for others, so that a burst of short runs needs only one transaction. */
 #define GATHER_MS 50
 #define EXECUTIONS_MAX 100000
-/* PID 1's numbers are untrusted. */
+/* At most this many missing numbers are filled in, because numbers come from PID 1 and are untrusted. */
 #define UNRECORDED_MAX 256
 
 struct waiting {
@@ -36,7 +36,7 @@ struct execution_log {
 struct flush_job {
 	struct store_job base;
 	struct execution_log *log;
-	uint64_t last_number; /* of the records in its rows */
+	uint64_t last_number; /* last number of the records in its rows */
 };
 
 struct list_job {
@@ -97,11 +97,6 @@ static int write_up_to(struct chain *chain, const struct execution_record *e, st
 	return 0;
 }
 
-static int write_one(struct chain *chain, const struct execution_record *e, struct fail *f)
-{
-	return e->up_to ? write_up_to(chain, e, f) : write_row(chain, e, f);
-}
-
 static int write_all(struct db *db, void *ctx, struct fail *f)
 {
 	struct store_job *job = ctx;
@@ -110,7 +105,7 @@ static int write_all(struct db *db, void *ctx, struct fail *f)
 	if (chain_begin(&chain, store_now_ms(), f) < 0)
 		return -1;
 	for (size_t i = 0; i < job->n; i++)
-		if (write_one(&chain, &rows[i], f) < 0)
+		if ((rows[i].up_to ? write_up_to(&chain, &rows[i], f) : write_row(&chain, &rows[i], f)) < 0)
 			return -1;
 	return chain_end(&chain, f);
 }
@@ -175,7 +170,8 @@ static void flush(struct execution_log *log)
 	log->flush = job_submit(&j->base);
 }
 
-/* If the record of the start still waits when the run ends, one row is written instead of two. */
+/* Finds the record of the run's start if it still waits. It is then completed, and one row is written instead of
+ * two. */
 static struct waiting *find_start(struct execution_log *log, const struct execution_record *e)
 {
 	list_for_each(w, &log->waiting, struct waiting, node)

@@ -1,4 +1,4 @@
-/* Exports: maps a file of a session to its content. */
+/* Exports. Each maps a file or folder of a session to its stored content. */
 #include <errno.h>
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ struct export_job {
 
 /* --- paths: any bytes but NUL, kept as text ---------------------------------------------------------------------- */
 
-/* Bytes that are not UTF-8 and '%' become %XX, so each path has exactly one form, which can be decoded. */
+/* '%' and bytes that are not UTF-8 become %XX, so each path has exactly one form, which can be decoded. */
 static char *path_to_text(const char *path)
 {
 	AUTO(buf_release) struct buf out = { 0 };
@@ -79,7 +79,7 @@ static const char *column_path(struct store_job *job, const struct db_value *v)
 
 /* --- add --------------------------------------------------------------------------------------------------------- */
 
-/* An export whose content was deleted has no hash. */
+/* Exports without a hash do not count: their content was deleted. */
 #define SUM_OF(condition)                                                                                                         \
 	"(SELECT CAST(COALESCE(SUM(most), 0) AS BIGINT) FROM (SELECT MAX(stored) AS most FROM exports WHERE hash <> ''" condition \
 	" GROUP BY hash, file) AS kept)"
@@ -166,7 +166,7 @@ static int add(struct db *db, void *ctx, struct fail *f)
 	struct export_job *j = ctx;
 	struct export_limits was = { 0 }, now = { 0 };
 	if (j->content && access(j->content, F_OK) < 0) {
-		fail_set(f, FAIL_STORE, "its content was deleted while it was recorded");
+		fail_set(f, FAIL_STORE, "the content of the export was deleted while it was being recorded");
 		return fail_hint(f, "Export it again.");
 	}
 	if (j->limited && count(db, j->row.thread, &was, f) < 0)
@@ -191,7 +191,7 @@ static int write_record(struct db *db, struct export_job *j, struct fail *f)
 		.sql = "INSERT INTO threads (id, created, used) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE SET used = excluded.used",
 		DB_PARAMS(db_text(e->thread), db_int(e->created))
 	};
-	/* An id that exists is this export: its commit succeeded although the connection broke. */
+	/* If the id exists already, an earlier attempt committed this export although its connection broke. */
 	struct db_query q = {
 		.sql = "INSERT INTO exports (" EXPORT_COLUMNS
 		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING " EXPORT_COLUMNS,
@@ -373,7 +373,7 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct export_job *j = container_of(job, struct export_job, base);
 	const struct export_record *at = &j->row;
-	/* Without a page mark, start with the newest. */
+	/* Without an id to continue from, start with the newest. */
 	uint64_t before = at->id ? at->created : INT64_MAX;
 	const char *id = at->id ? at->id : "";
 	if (!at->thread)

@@ -36,7 +36,7 @@ struct store_job {
 	bool queued, retried;
 };
 
-/* size: of the struct that embeds the job. */
+/* size: bytes of the struct that embeds the job. */
 void *job_new(struct store *s, size_t size, int (*run)(struct store_job *job, struct db *db, struct fail *f),
 	      void (*finish)(struct store_job *job, const struct fail *f));
 /* Queues the job and returns it. */
@@ -47,7 +47,7 @@ const char *job_keep(struct store_job *job, const char *text);
 void *job_row(struct store_job *job);
 /* Forgets rows of an earlier attempt. */
 void job_reset(struct store_job *job);
-/* Runs a query whose rows are the results of the job: on_row gets the job as ctx and adds each with job_row(). */
+/* Runs a query whose rows are the results of the job: on_row gets the job as ctx and adds each row with job_row(). */
 int job_select(struct store_job *job, struct db *db, struct db_query q, db_row_fn on_row, struct fail *f);
 /* Calls body in an exclusive transaction, which is rolled back if the job was dropped. */
 int job_transaction(struct store_job *job, struct db *db, enum db_durability durability,
@@ -72,7 +72,7 @@ struct execution_log *execution_log_new(struct store *s, struct loop *loop);
 struct execution_log *execution_log_free(struct execution_log *log);
 /* Starts to write the records that wait. */
 void execution_log_flush(struct execution_log *log);
-/* True if no records wait, or only because the store cannot be reached. */
+/* True if no records wait, or if they wait only because the store cannot be reached. */
 bool execution_log_is_idle(const struct execution_log *log);
 struct execution_log *store_log(struct store *s);
 

@@ -135,13 +135,18 @@ static int select_list(struct store_job *job, struct db *db, const char *thread,
 
 /* --- claim ------------------------------------------------------------------------------------------------------- */
 
-static int refuse(struct session_job *j, struct db *db, const char *setting, struct fail *f)
+/* All messages about a reached limit are built here. `what` and the first sentence are the reference's words. Each
+ * face adds how to end a session. */
+static int refuse(struct session_job *j, struct db *db, enum cause cause, const char *what, uint64_t limit,
+		  const char *setting, struct fail *f)
 {
 	AUTO(fail_release) struct fail other = { 0 };
 	/* If the list cannot be read, refuse without it. */
 	if (select_list(&j->base, db, j->row.thread, false, &other) < 0)
 		job_reset(&j->base);
-	return fail_hint(f, "Use one of the active sessions, stop one of them, or raise %s.", setting);
+	cause_set(f, FAIL_LIMIT, cause, "Maximum %s (%llu) reached. Stop an existing session first.", what,
+		  (unsigned long long)limit);
+	return fail_hint(f, "%s sets the limit.", setting);
 }
 
 static int check_limits(struct session_job *j, struct db *db, struct fail *f)
@@ -155,28 +160,15 @@ static int check_limits(struct session_job *j, struct db *db, struct fail *f)
 	if (db_number(db, &all, &sessions, f) < 0 || db_number(db, &own, &mine, f) < 0 ||
 	    db_number(db, &distinct, &threads, f) < 0)
 		return -1;
-	if (sessions >= j->limits.sessions) {
-		cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_SESSIONS,
-			  "Maximum number of sessions (%llu) reached. Stop an existing session first.",
-			  (unsigned long long)j->limits.sessions);
-		return refuse(j, db, "CONTAINER_MAX_SESSIONS", f);
-	}
-	if (mine >= j->limits.sessions_per_thread) {
-		cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_CONVERSATION_SESSIONS,
-			  "Maximum sessions per conversation (%llu) reached. Stop an existing session first.",
-			  (unsigned long long)j->limits.sessions_per_thread);
-		return refuse(j, db, "CONTAINER_MAX_SESSIONS_PER_THREAD", f);
-	}
-	if (mine == 0 && threads >= j->limits.threads) {
-		cause_set(
-			f, FAIL_LIMIT, CAUSE_LIMIT_CONVERSATIONS,
-			"Maximum number of conversations with sessions (%llu) reached. Stop an existing session first.",
-			(unsigned long long)j->limits.threads);
-		refuse(j, db, "SESSION_MAX_ACTIVE_THREADS", f);
-		return fail_hint(
-			f,
-			"Wait until a session of another conversation has ended, or raise SESSION_MAX_ACTIVE_THREADS.");
-	}
+	if (sessions >= j->limits.sessions)
+		return refuse(j, db, CAUSE_LIMIT_SESSIONS, "number of sessions", j->limits.sessions,
+			      "CONTAINER_MAX_SESSIONS", f);
+	if (mine >= j->limits.sessions_per_thread)
+		return refuse(j, db, CAUSE_LIMIT_CONVERSATION_SESSIONS, "sessions per conversation",
+			      j->limits.sessions_per_thread, "CONTAINER_MAX_SESSIONS_PER_THREAD", f);
+	if (mine == 0 && threads >= j->limits.threads)
+		return refuse(j, db, CAUSE_LIMIT_CONVERSATIONS, "number of conversations with sessions",
+			      j->limits.threads, "SESSION_MAX_ACTIVE_THREADS", f);
 	return 0;
 }
 
@@ -248,7 +240,9 @@ static int check_user(struct session_job *j, struct db *db, struct fail *f)
 			      .ctx = &search };
 	if (db_exec(db, &q, f) < 0)
 		return -1;
-	return search.taken ? cause_set(f, FAIL_BUSY, CAUSE_USER_TAKEN, "another session has this one's user") : 0;
+	return search.taken ?
+		       cause_set(f, FAIL_BUSY, CAUSE_USER_TAKEN, "another session already uses the same user number") :
+		       0;
 }
 
 static int insert(struct db *db, struct key *key, const struct session_record *r, struct fail *f)

@@ -1,4 +1,4 @@
-/* Dependency sets: installed once and kept as an image, with the server that is building each. */
+/* Dependency sets. Each is installed once and kept as an image. Its row names the server that is building it. */
 #include "manager/store/store-private.h"
 
 #define COLUMNS "key, image, runtime, wanted, versions, unpinned, size, built, used, builder, builder_until"
@@ -153,8 +153,8 @@ static int renew_or_finish(struct db *db, void *ctx, struct fail *f)
 		if (found && !found->builder && found->built == r->built)
 			return 0;
 	}
-	fail_set(f, FAIL_FOREIGN, "another server builds this dependency set now");
-	return fail_hint(f, "try again: its result can be used");
+	fail_set(f, FAIL_FOREIGN, "another server is building this dependency set now");
+	return fail_hint(f, "try again later, to use its result");
 }
 
 static int run_built(struct store_job *job, struct db *db, struct fail *f)

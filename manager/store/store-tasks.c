@@ -4,7 +4,7 @@
 
 #define COLUMNS "id, thread, session, seq, tool, timeout, state, started, created, changed, expires"
 #define TASKS_MAX 1000
-/* How long an ended task is remembered. */
+/* How long an expired task is remembered. */
 #define EXPIRED_KEPT_MS 86400000
 
 static const char *const states[] = {

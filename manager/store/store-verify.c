@@ -2,7 +2,7 @@
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
-/* Sessions per job: each one is verified completely first. */
+/* Sessions to prune in one job. The limit is low because each is verified completely first. */
 #define PRUNED_MAX 20
 
 struct verify_job {
@@ -24,7 +24,7 @@ struct names_job {
 
 /* --- verify ------------------------------------------------------------------------------------------------------ */
 
-/* In a transaction, so that nobody writes meanwhile. */
+/* Called in an exclusive transaction, so that nothing is written in the meantime. */
 static int verify(struct db *db, void *ctx, struct fail *f)
 {
 	struct verify_job *j = ctx;

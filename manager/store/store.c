@@ -97,7 +97,7 @@ static void unqueue(struct store_job *job)
 	list_remove(&job->node);
 }
 
-/* Drops a job nobody waits for; its memory stays while a thread or a callback uses it. */
+/* Drops a job that nobody waits for. Its memory is kept while a thread or a callback uses it. */
 static void drop(struct store_job *job)
 {
 	atomic_store(&job->dropped, true);
@@ -198,13 +198,15 @@ struct guarded {
 	int (*body)(struct db *db, void *job, struct fail *f);
 };
 
-/* A dropped job is neither started nor committed. */
+/* Rolls the transaction back if the job was dropped in the meantime. */
 static int unless_dropped(struct db *db, void *ctx, struct fail *f)
 {
 	struct guarded *g = ctx;
 	if (g->body(db, g->job, f) < 0)
 		return -1;
-	return atomic_load(&g->job->dropped) ? fail_set(f, FAIL_CANCELLED, "nobody is waiting for it any more") : 0;
+	return atomic_load(&g->job->dropped) ?
+		       fail_set(f, FAIL_CANCELLED, "nobody is waiting for the result any more") :
+		       0;
 }
 
 int job_transaction(struct store_job *job, struct db *db, enum db_durability durability,
@@ -270,8 +272,8 @@ static int connect_now(struct connection *c, uint64_t deadline_ms, struct fail *
 	return -1;
 }
 
-/* While a store is down each attempt may take its whole deadline. Until the next attempt, jobs fail with the last
- * error. */
+/* While the store is down, each attempt to connect may take its whole deadline. Until the next attempt is due, jobs
+ * fail at once with the last error. */
 static int ensure_connected(struct connection *c, uint64_t deadline_ms, struct fail *f)
 {
 	if (c->db) {
@@ -379,7 +381,7 @@ static void on_settle(void *ctx)
 		fn(s->settle_ctx);
 }
 
-static void look_if_settled(struct store *s)
+static void check_settled(struct store *s)
 {
 	if (s->on_settled && is_settled(s))
 		timer_start(s->settle, 0, 0);
@@ -392,7 +394,7 @@ void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx
 	s->settle_until_ms = loop_now_ms() + ms;
 	timer_start(s->settle, ms, 0);
 	execution_log_flush(s->log);
-	look_if_settled(s);
+	check_settled(s);
 }
 
 static void on_job_done(void *ctx, bool forgotten UNUSED)
@@ -414,7 +416,7 @@ static void on_job_done(void *ctx, bool forgotten UNUSED)
 	}
 	c->store->work = NULL;
 	pump(c->store);
-	look_if_settled(c->store);
+	check_settled(c->store);
 }
 
 static void pump(struct store *s)

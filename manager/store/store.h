@@ -27,7 +27,7 @@ struct store *store_new(struct loop *loop, const struct config *config);
 struct store *store_free(struct store *s);
 
 /* For the end of a process: calls fn once, on the loop, when everything is written, when the store is known to be
- * unreachable, or after ms. store_free() cancels it. */
+ * unreachable, or after `ms` milliseconds. store_free() cancels the call. */
 void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx);
 
 /* A random name that a store gets at its creation. Containers carry it, so servers that share a store recognize
@@ -52,7 +52,7 @@ struct store_job *store_identify(struct store *s, store_done_fn fn, void *ctx);
 
 /* --- sessions ---------------------------------------------------------------------------------------------------- */
 /* A row holds a slot while its state is starting or running and its lease is valid. A warm row is a container
- * without a session. It also holds a slot until a session needs it, and its thread is "". */
+ * without a session. Its thread is "". It takes up a free slot until a session needs that slot. */
 enum row_seal {
 	SEAL_NONE, /* written by a server that does not seal rows */
 	SEAL_GOOD,
@@ -77,8 +77,8 @@ struct session_record {
 	uint64_t ended;		      /* ms; 0 = not yet */
 	bool busy;		      /* a run was active at the last renewal: not idle */
 	const char *transport;	      /* how its owner reaches it, for people; NULL = unknown */
-	/* Whether a husk with the store's key wrote the columns that never change: id, thread, runtime, container, mark, image, limits,
-	 * created and ends. Set when a row is read. */
+	/* Whether the columns that never change were written with the store's key: id, thread, runtime, container,
+	 * mark, image, limits, created and ends. Set when a row is read. */
 	enum row_seal seal;
 	const char *name;   /* its name in the conversation; NULL = none */
 	const char *sealed; /* as stored; private to the store */
@@ -93,15 +93,15 @@ struct claim_limits {
 	uint64_t sessions; /* in all conversations */
 	uint64_t sessions_per_thread;
 	uint64_t threads; /* conversations that have a session */
-	unsigned users; /* how many different numbers container names give (token_number); 0 = sessions may share one */
+	unsigned users;	  /* container names map to this many user numbers (token_number); 0 = sessions may share one */
 };
 
 /* Checks the limits and the name and writes the row in one transaction, so the limits hold with any number of
- * servers. A warm row is written only if a slot is free, for any conversation.
+ * servers. A warm row is written only if a slot is free; limits per conversation do not apply to it.
  *
  * Refused: FAIL_LIMIT with the reference's words, and the list has this conversation's sessions that hold slots.
- * FAIL_BUSY with CAUSE_USER_TAKEN: another container has the number of this one's name, so choose another.
- * FAIL_INVALID: a session of this conversation that holds a slot has the name.
+ * FAIL_BUSY with CAUSE_USER_TAKEN: another container's name gives the same number, so choose another name.
+ * FAIL_INVALID: another session of this conversation has the name and holds a slot.
  *
  * Granted: the list has the warm rows that were evicted. The caller removes their containers. */
 typedef void (*store_claim_fn)(void *ctx, const struct session_list *list, const struct fail *f);
@@ -147,23 +147,23 @@ struct take_over {
 };
 struct store_job *store_session_take_over(struct store *s, const struct take_over *t, store_session_fn fn, void *ctx);
 
-/* --- executions: an event log a session -------------------------------------------------------------------------- */
+/* --- executions: one event log per session ----------------------------------------------------------------------- */
 #define TOOL_UNKNOWN "unknown"
 struct execution_record {
 	const char *session;
 	uint64_t seq;	  /* the run's number, increasing within the session */
 	const char *tool; /* execute_code, execute_terminal, import_files, export_files; create_session has number 0 */
-	uint64_t started, ended; /* ms; ended 0 = unknown yet */
-	const char *ending;	 /* ok, error, timeout …; NULL = unknown yet */
+	uint64_t started, ended; /* ms; ended 0 = not known yet */
+	const char *ending;	 /* ok, error, timeout …; NULL = not known yet */
 	uint64_t in_bytes, out_bytes;
-	const char *env; /* names of its environment variables, separated by blanks; NULL = none. Never values */
-	bool up_to;   /* also record the numbers after the last record up to this one, which a killed server left out */
-	bool at_once; /* write it now, without waiting for other records */
+	const char *env; /* names of the run's environment variables, separated by spaces, never values; NULL = none */
+	bool up_to;	 /* also record the numbers before it that are missing because a server was killed */
+	bool at_once;	 /* write it now, without waiting for other records */
 };
 
-/* Inserts, or completes the row of the same session and seq. Fire and forget: the queue is bounded, and if the
+/* Inserts a row, or completes the row of the same session and seq. Fire and forget: the queue is bounded, and if the
  * store is down for long the oldest records are dropped and counted in the log. Records are gathered for some
- * milliseconds. */
+ * milliseconds before they are written. */
 void store_execution_put(struct store *s, const struct execution_record *e);
 
 struct execution_list {
@@ -171,26 +171,26 @@ struct execution_list {
 	size_t n;
 };
 typedef void (*store_executions_fn)(void *ctx, const struct execution_list *list, const struct fail *f);
-/* In order of seq, the last `limit` of them. */
+/* The last `limit` executions of the session, in order of seq. */
 struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
 				   void *ctx);
 
-/* --- cells: what was run, and what it left; empty unless the settings want it kept (HISTORY_KEEPS_CODE) ------------ */
-/* Sealed, and removed with the executions of its session. */
+/* --- cells: code and output of runs; empty unless HISTORY_KEEPS_CODE is set ---------------------------------------- */
+/* Pieces are stored sealed, and removed with the executions of their session. */
 struct cell_piece {
 	const char *session;
 	uint64_t seq;
 	bool output;	     /* false: the code or command */
 	const char *content; /* any text */
-	uint64_t at;	     /* how much output the run had written by then */
-	/* For content that takes time to build: a thread of the store calls this once before writing. NULL adds
-	 * nothing. `release` frees ctx in any case. */
+	uint64_t at;	     /* bytes of output that the run had written so far */
+	/* For content that takes time to build: a thread of the store calls `make` once before writing. If it
+	 * returns NULL, nothing is written. `release` frees ctx in any case. */
 	char *(*make)(void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
 };
-/* Appends a piece to this run, unless the same piece was added at the same place by a server that was killed. Fire
- * and forget. */
+/* Appends a piece to its run, unless a killed server already added the same piece at the same place. Fire and
+ * forget. */
 void store_cell_put(struct store *s, const struct cell_piece *piece);
 struct cell_list {
 	const struct cell_piece *v;
@@ -212,7 +212,7 @@ struct task_record {
 	enum task_state state;
 	uint64_t started, created, changed; /* ms */
 	uint64_t expires;		    /* ms; 0 = never */
-	const char *result;		    /* any text, sealed; NULL until it has ended, and in a list */
+	const char *result;		    /* any text, sealed; NULL until the task has ended, and in lists */
 };
 struct task_list {
 	const struct task_record *v;
@@ -220,12 +220,12 @@ struct task_list {
 };
 /* On disk when the callback reports success. */
 struct store_job *store_task_add(struct store *s, const struct task_record *row, store_done_fn fn, void *ctx);
-/* Records state, time and result, unless an end is recorded already; fn may be NULL. On disk when the callback
- * reports success. */
+/* Records state, time and result, unless the task's end is already recorded; fn may be NULL. On disk when the
+ * callback reports success. */
 struct store_job *store_task_change(struct store *s, const struct task_record *row, store_done_fn fn, void *ctx);
 /* Fire and forget. */
 void store_task_remove(struct store *s, const char *id);
-/* NULL if this conversation has no such task, or it has expired. */
+/* `found` is NULL if this conversation has no such task. An expired task is still found for a day. */
 typedef void (*store_task_fn)(void *ctx, const struct task_record *found, const struct fail *f);
 struct store_job *store_task_get(struct store *s, const char *thread, const char *id, store_task_fn fn, void *ctx);
 /* All tasks of a session in any state; the newest 1000. */
@@ -240,7 +240,7 @@ struct export_record {
 	const char *path; /* absolute, in the session; bytes that are not UTF-8 are stored percent-encoded */
 	const char *name; /* last component, for people */
 	bool directory;	  /* the content is a tar archive */
-	uint64_t size;	  /* of the file, or the sum of all files */
+	uint64_t size;	  /* size of the file, or the sum of all files */
 	uint64_t stored;  /* bytes in the content-addressed folder */
 	const char *hash; /* lower-case hex, of the stored bytes */
 	const char *file; /* its file name in the folder of that hash; NULL = an older export */
@@ -254,7 +254,8 @@ struct export_list {
 	size_t n;
 };
 
-/* Limits of kept exports in bytes, each content (hash and file) counted once: for the conversation and in total. */
+/* Limits for stored exports: bytes of the conversation, and of all conversations. Each content (hash and file)
+ * counts once. */
 struct export_limits {
 	uint64_t conversation, total;
 	uint64_t count; /* exports of the conversation; 0 = no limit */
@@ -270,36 +271,36 @@ struct store_job *store_export_add(struct store *s, const struct export_record *
 struct store_job *store_export_delete(struct store *s, const struct export_record *e, const char *content,
 				      store_done_fn fn, void *ctx);
 
-/* The newest export of this conversation, session and exact path. Otherwise the newest of the closest exported
- * parent directory, whose path is then a proper prefix. NULL if there is none. */
+/* `found` is the newest export with this conversation, session and exact path. If there is none, it is the newest
+ * export of the closest parent directory, whose path is then a proper prefix. NULL if there is neither. */
 typedef void (*store_export_fn)(void *ctx, const struct export_record *found, const struct fail *f);
 struct store_job *store_export_find(struct store *s, const char *thread, const char *session, const char *path,
 				    store_export_fn fn, void *ctx);
 /* thread NULL = any conversation. */
 struct store_job *store_export_get(struct store *s, const char *thread, const char *id, store_export_fn fn, void *ctx);
 
-/* Newest first. `before` is a page mark: created and id of the last record of the previous page (NULL id = from
- * the start). thread NULL = all conversations. */
+/* Newest first. before_created and before_id are those of the last record of the previous page (NULL id = from the
+ * start). thread NULL = all conversations. */
 typedef void (*store_exports_fn)(void *ctx, const struct export_list *list, const struct fail *f);
 struct store_job *store_exports(struct store *s, const char *thread, uint64_t before_created, const char *before_id,
 				uint64_t limit, store_exports_fn fn, void *ctx);
 
 /* --- receipts: results of probes ---------------------------------------------------------------------------------- */
-/* For one image, on one engine version, since one boot of its machine. */
+/* A receipt is valid for one image, one version of the engine, and one boot of the engine's machine. */
 struct receipt_record {
 	const char *image, *engine, *boot;
 	const char *result; /* any text */
 	uint64_t created;   /* ms */
 };
-/* Replaces an earlier receipt for the same three. On disk when the callback reports success. */
+/* Replaces an earlier receipt for the same image, engine and boot. On disk when the callback reports success. */
 struct store_job *store_receipt_put(struct store *s, const struct receipt_record *r, store_done_fn fn, void *ctx);
-/* NULL if there is none, or if it was not written with this key. */
+/* `found` is NULL if there is no such receipt, or if it was not written with this key. */
 typedef void (*store_receipt_fn)(void *ctx, const struct receipt_record *found, const struct fail *f);
 struct store_job *store_receipt_get(struct store *s, const char *image, const char *engine, const char *boot,
 				    store_receipt_fn fn, void *ctx);
 
-/* --- the chain of what was recorded (chain.h) --------------------------------------------------------------------- */
-/* Names of all chains that have any trace: sessions, and first "" for the store itself. */
+/* --- chains of records (chain.h) ---------------------------------------------------------------------------------- */
+/* Names of all chains of which the database has any trace: "" for the store itself, then the sessions. */
 typedef void (*store_names_fn)(void *ctx, char *const *names, size_t n, const struct fail *f);
 struct store_job *store_chains(struct store *s, store_names_fn fn, void *ctx);
 /* Compares the executions and exports of a session ("" = the receipts and the list of sessions) with their chain. */
@@ -329,14 +330,14 @@ struct set_list {
 	size_t n;
 };
 
-/* The row after the operation. If there was no row, or its builder's lease was over, or it was built before
+/* `found` is the row after the claim. If there was no row, or its builder's lease was over, or it was built before
  * `stale_before` and is unpinned, then the caller's row was written and `yours` is true: build the set, then call
  * store_set_built(). */
 typedef void (*store_set_fn)(void *ctx, const struct set_record *found, bool yours, const struct fail *f);
 struct store_job *store_set_claim(struct store *s, const struct set_record *row, uint64_t stale_before, store_set_fn fn,
 				  void *ctx);
-/* The builder renews its lease (versions NULL) or records the result. FAIL_FOREIGN if another server is building
- * the set now. */
+/* For the builder: renews its lease (versions NULL) or records the result. FAIL_FOREIGN if another server is
+ * building the set now. */
 struct store_job *store_set_built(struct store *s, const struct set_record *row, store_done_fn fn, void *ctx);
 /* Records that the set was used now. */
 struct store_job *store_set_used(struct store *s, const char *key, store_done_fn fn, void *ctx);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetches Node and npm from the npm registry for the packages image: fetch.sh DIRECTORY [ARCHITECTURE]
 # Runs on the host, since certificates and settings for the registry are there and must not get into an image. The
-# directory becomes the context of the Dockerfile beside this; images.py hashes both into the image's name.
+# directory becomes the context of the Dockerfile next to this file; images.py hashes both files into the image's name.
 set -euo pipefail
 
 node=22.23.3
@@ -35,7 +35,7 @@ fetch() {
 	echo "fetching $1 $2"
 	npm pack --silent --pack-destination "$work" "$1@$2" >/dev/null
 	sha512sum --check --status <<<"${sums[$file]}  $work/$file" || {
-		echo "fetch.sh: $file is not what it was when it was chosen" >&2
+		echo "fetch.sh: $file does not have the expected checksum" >&2
 		exit 1
 	}
 	mkdir "$work/$1"

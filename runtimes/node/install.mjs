@@ -1,5 +1,5 @@
 /** Installs packages into /opt/husk/deps with npm: run by PID 1 in the container that prepares a set of
- * dependencies. fd 198 holds {"name": "version", …}. Its output is npm's. installed.mjs then lists the installed
+ * dependencies. fd 198 holds {"name": "version", …}. The output is npm's. installed.mjs then lists the installed
  * versions. */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -16,15 +16,15 @@ const env = {
   NPM_CONFIG_CACHE: "/tmp/npm",
 };
 delete env.NODE_PATH;
-// A relayed registry: PID 1 offers it on a local address, and the login stays outside. Tarballs come the same way,
-// whatever their host. If the registry has a path, npm 10 would put it twice before theirs; the relay rewrites those
-// links itself.
+// A local address means that PID 1 relays the registry, so that the login stays outside. Tarballs then come from the
+// same address, whatever host their links name. npm 10 would repeat a path in the registry's address in these links, so
+// for such a registry the relay rewrites the links itself.
 if (/^http:\/\/127\.0\.0\.1:\d+\/?$/.test(env.NPM_CONFIG_REGISTRY ?? ""))
   env.NPM_CONFIG_REPLACE_REGISTRY_HOST = "always";
 process.chdir(DEPS);
 fs.writeFileSync("package.json", '{ "private": true }\n');
 const packages = Object.entries(wanted).map(([name, version]) => `${name}@${version || "latest"}`);
-// Next to Node, or wherever this image has it.
+// npm is next to Node, or elsewhere on the PATH of this image.
 const beside = path.join(path.dirname(process.execPath), "npm");
 const done = spawnSync(
   fs.existsSync(beside) ? beside : "npm",

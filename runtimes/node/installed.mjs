@@ -1,5 +1,5 @@
-/** Lists the versions in /opt/husk/deps: run by PID 1 after an install, when none of its processes is left. fd
- * 198 holds the requested {"name": "version", …}; the installed {"name": "version", …} goes to fd 199. */
+/** Lists the versions in /opt/husk/deps: run by PID 1 after an install, when all processes of the install have ended.
+ * fd 198 holds the requested {"name": "version", …}; the installed {"name": "version", …} goes to fd 199. */
 import fs from "node:fs";
 import path from "node:path";
 

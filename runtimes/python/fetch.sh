@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fetches pyarrow from PyPI for the packages image, since Debian has none: fetch.sh DIRECTORY [ARCHITECTURE]
-# Runs on the host, since certificates and settings for the index are there and must not get into an image. The directory
-# becomes the context of the Dockerfile beside this; images.py hashes both into the image's name.
+# Fetches pyarrow from PyPI for the packages image, since Debian does not package it: fetch.sh DIRECTORY [ARCHITECTURE]
+# Runs on the host, since certificates and settings for the index are there and must not get into an image. The
+# directory becomes the context of the Dockerfile next to this file; images.py hashes both into the image's name.
 # needs: pip3 python3-pip
 set -euo pipefail
 
@@ -27,7 +27,7 @@ echo "fetching pyarrow $version"
 echo "pyarrow==$version --hash=sha256:${sums[$arch]}" >"$work/requirements.txt"
 pip3 install --quiet --root-user-action ignore --disable-pip-version-check --require-hashes --no-deps --no-compile --only-binary :all: --implementation cp \
 	--python-version 3.13 --platform "manylinux_2_28_$arch" --target "$work/packages" --requirement "$work/requirements.txt"
-# Headers, static libraries' sources and tests are only needed to build on it.
+# Headers, sources and tests are only needed to compile against pyarrow.
 rm -rf "$work"/packages/pyarrow/{include,src,tests,includes} "$work"/packages/bin
 find "$work/packages" \( -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' \) -delete
 chmod -R u=rwX,go=rX "$work/packages"

@@ -1,9 +1,9 @@
-"""Prepares an image of other people for this runtime: run by husk-fit with the image's own Python, first to check,
-then to prepare.
+"""Prepares an image that was not built by Husk for this runtime. husk-fit runs this file with the image's own Python,
+first to check the image, then to prepare it.
 
-A line that begins with "lacks " names something that the image lacks, one with "no-installer " says why packages
-cannot be installed into it. IPython and its dependencies are pure Python and are shipped as ipython.zip; a module
-that the image has itself is used instead.
+An output line that begins with "lacks " names something that the image lacks. A line that begins with "no-installer "
+says why packages cannot be installed into the image. IPython and its dependencies are pure Python and are shipped as
+ipython.zip; if the image has one of these modules itself, that one is used instead.
 """
 
 import compileall
@@ -47,12 +47,12 @@ def check():
         lacks(f"IPython 8, or none: it has {shell}")
     if importlib.util.find_spec("pip") is None:
         print(f"no-installer This image has no pip for {sys.executable}: dependencies cannot be installed into it.",
-              "Add pip to the image, or what is needed itself.")
+              "Add pip to the image, or the packages themselves.")
 
 
 def compile_all(folder):
-    # As in prepare.sh: Python uses the result without checking the source. Modules that the kernel never loads are
-    # left out.
+    # As in prepare.sh: Python uses the compiled files without checking their sources. Modules that the kernel never
+    # loads are not compiled.
     rare = re.compile(r"/prompt_toolkit/|/wcwidth/|/IPython/(terminal|testing|sphinxext|external|extensions)/"
                       r"|/pygments/(styles|formatters|lexers/(?!__init__|_mapping|python))")
     compileall.compile_dir(folder, quiet=2, rx=rare, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
@@ -66,13 +66,14 @@ def prepare():
             os.chmod(os.path.join(folder, file), 0o644)
     compile_all(BUNDLED)
     compile_all(KERNEL)
-    # Every Python of a session finds the packages that create_session installed.
+    # Makes every Python process of a session find the packages that create_session installed.
     target = site.getsitepackages()[0]
     os.makedirs(target, exist_ok=True)
-    shutil.copy(f"{KERNEL}/husk_deps.py", target)
+    for module in ("husk_deps", "husk_arrow"):
+        shutil.copy(f"{KERNEL}/{module}.py", target)
     with open(f"{target}/husk_deps.pth", "w", encoding="utf-8") as file:
-        file.write("import husk_deps\n")
-    shutil.rmtree("/opt/husk/matplotlib", ignore_errors=True)  # a list of another image's fonts
+        file.write("import husk_deps, husk_arrow\n")
+    shutil.rmtree("/opt/husk/matplotlib", ignore_errors=True)  # lists the fonts of another image
     sys.path.append(BUNDLED)
     try:
         from IPython.core import interactiveshell  # noqa: F401

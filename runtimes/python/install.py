@@ -1,8 +1,8 @@
 """Installs packages into /opt/husk/deps with pip: run by PID 1 in the container that prepares a set of dependencies.
 
-fd 198 holds {"name": "version", …}. Its output is pip's. installed.py then lists the installed versions. Packages
-of the image count as installed: pip fetches only missing ones and other versions. An index that needs a login is a
-local address here: PID 1 relays it, and the login never enters the container.
+fd 198 holds {"name": "version", …}. The output is pip's. installed.py then lists the installed versions. Packages
+of the image count as installed: pip fetches only missing ones and other versions. If an index needs a login, pip gets
+a local address, which PID 1 relays to the index, so the login never enters the container.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Lists the versions in /opt/husk/deps: run by PID 1 after an install, when none of its processes is left.
+"""Lists the versions in /opt/husk/deps: run by PID 1 after an install, when all processes of the install have ended.
 
 fd 198 holds the requested {"name": "version", …}; the installed {"name": "version", …} goes to fd 199. No package
 code runs here: HUSK_INSTALLED keeps husk_deps.py from adding the packages to the path, and metadata is text.
@@ -12,11 +12,11 @@ SITE = f"/opt/husk/deps/lib/python{sys.version_info[0]}.{sys.version_info[1]}/si
 
 
 def version(name):
-    """As a session will find it."""
+    """Return the version that a session will import."""
     plain = name.partition("[")[0]
     found = next(metadata.distributions(name=plain, path=[SITE, *sys.path]), None)
     if found is None:
-        sys.exit(f"pip has installed no '{plain}'")
+        sys.exit(f"pip has not installed '{plain}'")
     return found.version
 
 

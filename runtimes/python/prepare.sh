@@ -1,12 +1,15 @@
 #!/bin/sh
 # Runs as root while the image is built, in /opt/husk/kernel, without a network.
-# unchecked-hash: Python trusts the result without looking at the source's time or content.
+# unchecked-hash: Python uses the compiled files without checking the sources' time or content.
 python3 -m compileall -q --invalidation-mode unchecked-hash .
-# Every Python of a session, also one in the terminal, finds the packages that create_session installed.
-cp husk_deps.py /usr/lib/python3/dist-packages/
-echo 'import husk_deps' > /usr/lib/python3/dist-packages/husk_deps.pth
-python3 -m compileall -q /usr/lib/python3/dist-packages/husk_deps.py
-# IPython and its dependencies, all pure Python, for images that only have Python itself: fit.py unpacks it there.
+# Every Python process of a session, also one in the terminal, finds the packages that create_session installed, and
+# waits for pyarrow's threads when it ends.
+cp husk_deps.py husk_arrow.py /usr/lib/python3/dist-packages/
+echo 'import husk_deps, husk_arrow' > /usr/lib/python3/dist-packages/husk_deps.pth
+python3 -m compileall -q /usr/lib/python3/dist-packages/husk_deps.py /usr/lib/python3/dist-packages/husk_arrow.py
+python3 -c 'import pandas; pandas.DataFrame({"a": [1]}).to_parquet("/tmp/a"); assert pandas.read_parquet("/tmp/a").a[0] == 1'
+rm /tmp/a
+# IPython and its dependencies, all pure Python, for images that have Python but not IPython: fit.py unpacks them there.
 python3 - <<'END'
 import pathlib, zipfile
 

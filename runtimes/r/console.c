@@ -1,8 +1,8 @@
-/* R's output in the order of printing. stdout and stderr are two pipes, so before a switch from one to the other PID
- * 1 reads what is in them (`sync`, docs/protocol.md, section 2). A page whose drawing has begun comes before later
- * text: its display is then sent empty, and updated when the page is finished.
+/* Keeps R's output in the order of printing. stdout and stderr are two pipes, so before a switch from one to the other
+ * PID 1 reads what is in them (`sync`, docs/protocol.md, section 2). If text is printed after the drawing of a page has
+ * begun, the page's display is sent empty before the text, and updated when the page is finished.
  *
- * R writes to two files of C's library; the ones here replace them. Built by prepare.sh, called by husk/console.R. */
+ * R writes to two C stdio files, which this code replaces. Built by prepare.sh, called by husk/console.R. */
 #define _GNU_SOURCE
 #include "runtimes/r/link.h"
 
@@ -24,7 +24,7 @@
 #define STREAMS 3
 
 static struct {
-	int taken;		      /* a descriptor */
+	int taken;		      /* descriptor with a byte for each message that PID 1 has processed */
 	pid_t owner;		      /* a forked child has no link */
 	double cell;		      /* 0 = between cells, when nothing may be sent */
 	int last;		      /* the descriptor that was written to last */
@@ -37,7 +37,7 @@ static bool can_send(void)
 	return console.cell > 0 && console.owner == getpid();
 }
 
-/* Reads bytes that nothing waited for. */
+/* Drops bytes that no call has waited for. */
 static void forget_taken(void)
 {
 	char bytes[256];
@@ -69,7 +69,7 @@ static void place_page(void)
 	console.page = NULL;
 	send_and_wait(page);
 	free(page);
-	console.last = -1; /* PID 1 has read both */
+	console.last = -1; /* PID 1 has read both pipes */
 }
 
 static void change_to(int fd)
@@ -85,7 +85,7 @@ static void change_to(int fd)
 /* If the cell has closed the descriptor, the output is dropped; this is not an error of R. */
 static ssize_t put(int fd, const char *data, size_t n)
 {
-	(void)fflush(stdout); /* of code that prints without R */
+	(void)fflush(stdout); /* output of C code that does not print through R */
 	place_page();
 	change_to(fd);
 	(void)link_write_all(fd, data, n);
@@ -130,7 +130,7 @@ SEXP console_open(SEXP taken)
 	return Rf_ScalarLogical(1);
 }
 
-/* A cell begins, or ends with number 0. */
+/* Called when a cell begins; number 0 means that it has ended. */
 SEXP console_cell(SEXP number)
 {
 	flush_all();
@@ -141,8 +141,8 @@ SEXP console_cell(SEXP number)
 	return R_NilValue;
 }
 
-/* A page has begun: stores the message that reserves its place, in case something is printed before it is
- * finished. */
+/* Called when a page has begun: stores the message that reserves its place, in case something is printed before the
+ * page is finished. */
 SEXP console_page(SEXP message)
 {
 	place_page();
@@ -151,7 +151,7 @@ SEXP console_page(SEXP message)
 	return R_NilValue;
 }
 
-/* Before a program writes, or something is displayed: sends the places of pages that have begun. */
+/* Called before a program writes or something is displayed: sends the place of a page that has begun. */
 SEXP console_place(void)
 {
 	flush_all();
@@ -159,7 +159,7 @@ SEXP console_place(void)
 	return R_NilValue;
 }
 
-/* The page that began last is finished. TRUE if its place was already sent. */
+/* Called when the page that began last is finished. Returns TRUE if its place was already sent. */
 SEXP console_placed(void)
 {
 	bool placed = !console.page;
@@ -168,14 +168,14 @@ SEXP console_placed(void)
 	return Rf_ScalarLogical(placed);
 }
 
-/* Sends a display (link_send()) and waits until PID 1 has processed it: later output comes after it. */
+/* Sends a display (link_send()) and waits until PID 1 has processed it, so that later output comes after it. */
 SEXP console_show(SEXP pieces)
 {
 	forget_taken();
 	SEXP sent = link_send(pieces, Rf_ScalarLogical(0));
 	if (Rf_asLogical(sent) == 1)
 		wait_until_taken();
-	console.last = -1; /* PID 1 has read both */
+	console.last = -1; /* PID 1 has read both pipes */
 	return sent;
 }
 

@@ -1,5 +1,5 @@
-# Prepares an image of other people for this runtime: run by husk-fit with the image's own R, first to check, then to
-# prepare. A line that begins with "lacks " names something that the image lacks.
+# Prepares an image that was not built by Husk for this runtime. husk-fit runs this file with the image's own R, first
+# to check the image, then to prepare it. An output line that begins with "lacks " names something that the image lacks.
 
 oldest <- "4.2"
 
@@ -7,14 +7,14 @@ lacks <- function(...) cat("lacks ", ..., "\n", sep = "")
 
 check <- function() {
   if (getRversion() < oldest) lacks("R ", oldest, " or newer: it has ", as.character(getRversion()))
-  # Compiled for one version of R: they cannot be shipped.
+  # These packages cannot be shipped, because they are compiled for one version of R.
   for (name in c("base64enc", "jsonlite"))
     if (!requireNamespace(name, quietly = TRUE)) lacks("the R package ", name)
   tryCatch(dyn.load("/opt/husk/kernel/husk.so"),
-           error = function(e) lacks("a C library that Husk's own fits (glibc 2.33 or newer): ", conditionMessage(e)))
+           error = function(e) lacks("a C library that can load Husk's own (glibc 2.33 or newer): ", conditionMessage(e)))
 }
 
-# The operator's mirror applies to every R of a session.
+# Makes every R process of a session use the operator's mirror.
 prepare <- function() {
   cat('local({
   husk.repos <- strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+")[[1]]

@@ -1,6 +1,6 @@
 # Installs packages into /opt/husk/deps: run by PID 1 in the container that prepares a set of dependencies. fd 198
 # holds {"name": "version", ...}. installed.R then lists the installed versions. Packages of the image count as
-# installed. A version that is not the repository's current one comes from its archive.
+# installed. If a version is not the repository's current one, it is fetched from the archive.
 
 deps <- "/opt/husk/deps"
 dir.create(deps, showWarnings = FALSE, recursive = TRUE)
@@ -9,8 +9,8 @@ options(warn = 1, timeout = 300)
 Sys.setenv(MAKEFLAGS = "-j2")
 
 wanted <- jsonlite::fromJSON(readLines("/proc/self/fd/198", warn = FALSE), simplifyVector = FALSE)
-# The processes that build packages need not know where packages come from. A repository that needs a login is a local
-# address here: PID 1 relays it, and the login never enters the container.
+# The processes that build packages need not know where packages come from. For a repository that needs a login this is
+# a local address, which PID 1 relays, so the login never enters the container.
 repos <- unlist(strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+"))
 repos <- if (any(nzchar(repos))) repos[nzchar(repos)] else getOption("repos")
 Sys.unsetenv("R_REPOS")
@@ -30,7 +30,7 @@ available <- function() {
   if (is.null(offered)) {
     offered <<- available.packages(repos = repos, type = "source", filters = c("R_version", "OS_type", "duplicates"),
                                    ignore_repo_cache = TRUE)
-    if (!nrow(offered)) give_up("no repository answers with packages: ", paste(repos, collapse = ", "))
+    if (!nrow(offered)) give_up("no repository lists any packages: ", paste(repos, collapse = ", "))
   }
   offered
 }
@@ -51,13 +51,13 @@ is_missing <- function(name, least) {
   is.na(has) || (nzchar(least) && package_version(has) < package_version(least))
 }
 
-# The current packages that are also needed, for these fields.
+# The names of further packages that these fields require, in their current versions.
 missing_for <- function(fields, found = character()) {
   need <- needs(fields)
   for (i in seq_len(nrow(need))) {
     name <- need$name[i]
     if (name %in% c(found, names(pinned)) || !is_missing(name, need$least[i])) next
-    if (!(name %in% rownames(available()))) give_up("'", name, "' is needed and no repository has it")
+    if (!(name %in% rownames(available()))) give_up("'", name, "' is needed, but no repository has it")
     found <- missing_for(available()[name, ], c(found, name))
   }
   found

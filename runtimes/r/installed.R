@@ -1,6 +1,6 @@
-# Lists the versions in /opt/husk/deps: run by PID 1 after an install, when none of its processes is left. fd 198
-# holds the requested {"name": "version", ...}; the installed {"name": "version", ...} goes to fd 199. No package code
-# runs here: the packages are not among the libraries, and a DESCRIPTION is text.
+# Lists the versions in /opt/husk/deps: run by PID 1 after an install, when all processes of the install have ended.
+# fd 198 holds the requested {"name": "version", ...}; the installed {"name": "version", ...} goes to fd 199. No package
+# code runs here: the packages are not on the library path, and a DESCRIPTION is text.
 
 libraries <- c("/opt/husk/deps", .libPaths())
 version_of <- function(name) {

@@ -1,7 +1,7 @@
 # The persistent R interpreter of a session: PID 1 starts this file, husk/ does the work.
-# husk.rds is husk/ compiled (prepare.sh); a source tree has none.
+# husk.rds is the compiled form of husk/ (prepare.sh); a source tree does not have this file.
 
-# An error at the top level, unseen, creates R's variable .Traceback, which only R itself can add to base.
+# A silent error at the top level creates R's variable .Traceback, which only R itself can add to base.
 options(show.error.messages = FALSE, error = quote(invisible()))
 stop()
 options(show.error.messages = TRUE)
@@ -17,7 +17,7 @@ local({
   assign(".husk", husk, envir = .AutoloadEnv) # always on the search path
 })
 .husk$main()
-# R reaches the next line only by a jump to its top level out of a running cell, which no handler can catch.
+# R reaches each of the next lines only by a jump from a running cell to the top level, which no handler can catch.
 .husk$resume()
 .husk$resume()
 .husk$resume()

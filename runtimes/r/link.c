@@ -1,5 +1,5 @@
-/* Built by prepare.sh, called by husk/link.R. Nothing here lets an interrupt in, since half a message would break
- * the kernel. The only error of R is a lack of memory for a received message, which ends the kernel too. */
+/* Built by prepare.sh, called by husk/link.R. Interrupts are not handled here, since half a message would break the
+ * kernel. The only R error that can occur is a lack of memory for a received message, which ends the kernel too. */
 #define _GNU_SOURCE
 #include "runtimes/r/link.h"
 
@@ -22,7 +22,7 @@
 #define FD_SEARCHED 1024
 #define MESSAGE_MAX ((size_t)12 << 20) /* LINK_MESSAGE_MAX in kernels/protocol.h */
 #define CODE_MESSAGE_MAX ((size_t)64 << 20)
-#define KEPT_MAX ((size_t)1 << 20) /* of a buffer between two messages */
+#define KEPT_MAX ((size_t)1 << 20) /* size of a buffer that is kept between two messages */
 #define TEXT_MAX ((size_t)1 << 20) /* characters, as in errors.R */
 #define DELETE 0x7f
 #define ESCAPE_MAX 6 /* bytes of an escaped character */
@@ -112,7 +112,7 @@ static bool put_base64(struct bytes *b, const uint8_t *data, size_t n)
 	return true;
 }
 
-/* As json_string() in link.R. There must be room. */
+/* Escapes as json_string() in link.R does. The buffer must have room. */
 static void put_escaped(struct bytes *b, uint8_t c)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -149,7 +149,7 @@ static size_t sequence(const uint8_t *s, size_t n)
 	return bad ? 0 : length;
 }
 
-/* A text as JSON, without its quotes; false if it is too long or not UTF-8. NULs are left out. */
+/* Appends a text as JSON, without quotes and NULs. Returns false if the text is too long or not UTF-8. */
 static bool put_string(struct bytes *b, const uint8_t *text, size_t n)
 {
 	size_t characters = 0, length;
@@ -169,7 +169,7 @@ static bool put_string(struct bytes *b, const uint8_t *text, size_t n)
 	return true;
 }
 
-/* A piece of a message: texts unchanged, or bytes as base64. */
+/* Appends a piece of a message: texts unchanged, or bytes as base64. */
 static bool put_piece(struct bytes *b, SEXP piece)
 {
 	if (TYPEOF(piece) == RAWSXP)
@@ -189,7 +189,7 @@ static size_t begin(struct bytes *b)
 	return make_room(b, HEADER) ? (b->n += HEADER, start) : SIZE_MAX;
 }
 
-/* False, and the message is dropped, if it is too long. */
+/* Completes the message. If it is too long, drops it and returns false. */
 static bool end(struct bytes *b, size_t start)
 {
 	size_t n = b->n - start - HEADER;
@@ -223,8 +223,8 @@ static bool has_events(void)
 	return R_wait_usec > 0 || R_PolledEvents != line.no_events || (R_InputHandlers && R_InputHandlers->next);
 }
 
-/* Reads up to this many bytes of the message. 0 when they are complete, EAGAIN if R must wait for more, else the
- * link has ended. */
+/* Reads the message up to this many bytes. Returns 0 when they are complete, EAGAIN if R must wait for more; any other
+ * value means that the link has ended. */
 static int receive(size_t wanted)
 {
 	struct bytes *in = &line.in;
@@ -280,7 +280,8 @@ static const char unescaped[] = {
 	['n'] = '\n', ['r'] = '\r', ['t'] = '\t', ['b'] = '\b', ['f'] = '\f', ['"'] = '"', ['\\'] = '\\', ['/'] = '/'
 };
 
-/* The inside of a string, unchanged; false if there is none, or if it has an escape that R must handle. */
+/* Takes the inside of a string, unchanged. Returns false if there is no string, or if it has an escape that R must
+ * handle. */
 static bool take_string(struct text *t, struct text *ret)
 {
 	if (!take(t, "\""))
@@ -296,7 +297,7 @@ static bool take_string(struct text *t, struct text *ret)
 	return take(t, "\"");
 }
 
-/* In its place. */
+/* Replaces escapes in place. */
 static struct text unescape(struct text t)
 {
 	char *to = memchr(t.at, '\\', (size_t)(t.end - t.at));
@@ -321,8 +322,8 @@ static SEXP as_string(struct text t)
 	return Rf_ScalarString(Rf_mkCharLenCE(t.at, (int)(t.end - t.at), CE_UTF8));
 }
 
-/* A cell without anything beside its code, as most are: list(op, id, code). NULL, and the body is unchanged, if it
- * is another message. */
+/* Reads a message that only has a cell's code, as most do, into list(op, id, code). Returns NULL for any other message
+ * and leaves the body unchanged. */
 static SEXP read_cell(char *body, size_t n)
 {
 	static const char *const names[] = { "op", "id", "code", "" };
@@ -352,7 +353,7 @@ static bool leads_to(int fd, int port)
 	       ntohs(peer.sin_port) == port;
 }
 
-/* R has dialled this port. Returns the descriptor; -1 if there is none. */
+/* Finds the descriptor of R's connection to this port; -1 if there is none. */
 SEXP link_take(SEXP port)
 {
 	line.no_events = R_PolledEvents;
@@ -363,8 +364,8 @@ SEXP link_take(SEXP port)
 	return Rf_ScalarInteger(line.fd);
 }
 
-/* The next message: the list of a plain cell, or the bytes of another. NULL if R must wait for it, FALSE at the
- * end of the link. */
+/* Returns the next message: a list for a plain cell, or the bytes of any other message. NULL if R must wait for it,
+ * FALSE at the end of the link. */
 SEXP link_next(void)
 {
 	size_t size = 0;
@@ -388,8 +389,8 @@ SEXP link_next(void)
 	return message;
 }
 
-/* Sends a message, given in pieces: texts, or a list of texts and bytes. `hold`: it is sent with the next one.
- * FALSE, and nothing is sent, if it is too long; NULL if the link is closed. */
+/* Sends a message, given in pieces: texts, or a list of texts and bytes. With `hold`, it is sent with the next message.
+ * Returns FALSE, and sends nothing, if the message is too long; NULL if the link is closed. */
 SEXP link_send(SEXP pieces, SEXP hold)
 {
 	size_t start = begin(&line.out);
@@ -407,8 +408,8 @@ SEXP link_send(SEXP pieces, SEXP hold)
 	return Rf_asLogical(hold) || flush() ? Rf_ScalarLogical(1) : R_NilValue;
 }
 
-/* The result of cell `id` is this text, which is sent with the next message. FALSE if the text is too long or not
- * UTF-8. */
+/* Makes this text the result of cell `id`, to be sent with the next message. Returns FALSE if the text is too long or
+ * not UTF-8. */
 SEXP link_result(SEXP id, SEXP text)
 {
 	struct bytes *out = &line.out;
@@ -422,15 +423,16 @@ SEXP link_result(SEXP id, SEXP text)
 	return Rf_ScalarLogical(1);
 }
 
-/* TRUE if the variable is a promise that was not forced yet, as by delayedAssign(): reading it would run code. It must exist and
- * not be an active binding. rlang could say this too, but it loads cli, whose thread wakes several times a second. */
+/* TRUE if the variable is a promise that was not forced yet, as after delayedAssign(): reading it would run code. The
+ * variable must exist and not be an active binding. rlang could tell this too, but it loads cli, whose thread wakes up
+ * several times a second. */
 SEXP link_is_promise(SEXP environment, SEXP name)
 {
 	SEXP value = Rf_findVarInFrame3(environment, Rf_installTrChar(STRING_ELT(name, 0)), TRUE);
 	return Rf_ScalarLogical(TYPEOF(value) == PROMSXP && PRVALUE(value) == R_UnboundValue);
 }
 
-/* Drops an interrupt that came between two cells. FALSE if R must do it and run its callbacks. */
+/* Drops an interrupt that came between two cells. Returns FALSE if R must drop it, because callbacks must run. */
 SEXP link_forget_interrupt(void)
 {
 	if (has_events())

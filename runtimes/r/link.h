@@ -1,5 +1,5 @@
-/* The kernel link (docs/protocol.md, section 2), on the descriptor of R's own connection: R dials, and waits if
- * callbacks must run; the data is read and written here. */
+/* The kernel link (docs/protocol.md, section 2), on the descriptor of R's own connection. R connects, and waits if
+ * callbacks must run; this code reads and writes the data. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* Writes everything; interrupts wait for R. False if the descriptor is closed. */
+/* Writes everything. R handles interrupts later. Returns false if the descriptor is closed. */
 bool link_write_all(int fd, const char *data, size_t n);
 
 /* Sends a message that is already JSON. False if the link is closed. */
 bool link_send_text(const char *text);
 
-/* Also called by R: see there. */
+/* Also called by R; see link.c. */
 SEXP link_send(SEXP pieces, SEXP hold);

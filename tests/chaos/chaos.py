@@ -7,7 +7,7 @@ lost only by a kill that explains it. No acknowledged export is lost. When all s
 outlives its lease.
 
 Each cell and command appends its own id to a file of its session and prints the whole file, so every answer shows
-all that ran.
+everything that ran.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import private_engine  # noqa: E402
 # How often each kind of kill is chosen. Killing the engine ends every session, and the engine needs a second or two
 # to come back.
 KILLS = {"server": 15, "kernel": 32, "stream": 35, "container": 14, "engine": 4}
-FATAL = ("container", "engine")  # after these a session may be gone
+FATAL = ("container", "engine")  # kills after which a session may be lost
 LEASE = 15
 # A call takes at most this long: its own limit, the time to check the engine, and extra time for a slow machine.
 ANSWER_DEADLINE = 150
@@ -72,7 +72,7 @@ class Notes:
 
 
 class Ledger:
-    """One session and what is known to have run in it."""
+    """One session, and the ids that are known to have run in it."""
 
     def __init__(self, session_id, fatal):
         self.id = session_id
@@ -82,7 +82,7 @@ class Ledger:
         self.refused = set()
 
     def check(self, op, before, printed):
-        """Compares the file with the results that were delivered `before` this request. Returns what is wrong."""
+        """Compares the file with the results that were delivered `before` this request. Returns the problem, if any."""
         ids = printed.split()
         twice = [name for name, n in collections.Counter(ids).items() if n > 1]
         lost = before - set(ids)
@@ -180,12 +180,12 @@ class Client:
             self.chaos.over.wait(0.2)
 
     def stop(self):
-        """The stop was requested. The check at the end shows whether it was done, since nothing may be left then."""
+        """Only requests the stop. The check at the end, that no container is left, shows whether it was done."""
         ledger, self.ledger = self.ledger, None
         self.call("stop_session", {"session_id": ledger.id})
 
     def run_some(self):
-        """A cell, at times a command beside it, at times an export."""
+        """Runs a cell, sometimes with a command beside it, sometimes with an export."""
         ledger, calls = self.ledger, []
         before = set(ledger.acknowledged)
         ledger.ops += 1
@@ -264,7 +264,7 @@ class Chaos:
         self.clients = [Client(self, number) for number in range(clients)]
 
     def probe(self):
-        """The features of this build decide how strict the other checks are."""
+        """Finds out which features this build has, because they decide how strict the other checks are."""
         client = self.clients[0]
         client.start_server()
         tools = {tool["name"] for tool in client.server.request("tools/list").result()["tools"]}
@@ -348,7 +348,7 @@ class Chaos:
         self.check_exports()
 
     def check_recovery(self, client):
-        """Whatever happened, the next session works."""
+        """Checks that the next session works, whatever happened."""
         if client.server.process.poll() is not None:
             client.start_server()
         result = client.call("create_session", {})
@@ -392,7 +392,7 @@ class Chaos:
 
 
 def run(kills, seconds, seed, log, folder, pace=PACE):
-    """Returns (whether all held, the summary)."""
+    """Returns (whether there was no violation, the summary)."""
     with private_engine.running() as engine:
         chaos = Chaos(engine, folder, seed, log)
         try:

@@ -55,7 +55,7 @@ class ClientRunner:
 
     def run(self, command, sessions_left=0, **settings):
         """Runs a client to its end, and checks that the server and its sessions have ended too. A client that does
-        not stop its sessions leaves them to the next server: this many are stopped here.
+        not stop its sessions leaves them to the next server: `sessions_left` of them are stopped here.
         """
         try:
             done = subprocess.run([str(c) for c in command], cwd=self.home, env={**self.env, **settings}, stdin=subprocess.DEVNULL,
@@ -70,7 +70,7 @@ class ClientRunner:
         return done
 
     def left(self):
-        """Returns what is still there after GONE_TIME, and removes it."""
+        """Returns processes and containers that are left after GONE_TIME, and removes them."""
         try:
             harness.wait_until(lambda: not started_with(self.home) and not containers_of(self.home), GONE_TIME)
         except AssertionError:
@@ -87,7 +87,7 @@ class ClientRunner:
         return self.run([self.node, script, *args], **settings)
 
     def engine_settings(self):
-        """Environment variables that lead to the engine, as NAME=VALUE, for clients that do not pass their
+        """Environment variables that say where the engine is, as NAME=VALUE, for clients that do not pass their
         environment to the server.
         """
         return [f"{name}={value}" for name, value in self.env.items() if name.startswith(("DOCKER_", "HUSK_", "WARM_POOL"))]

@@ -25,14 +25,17 @@ def modules():
     """The folder node_modules with all clients.
 
     To change a version: edit package.json, then `npm install --package-lock-only` here. The override of rolldown (a tool that the
-    Inspector's web page is built with) names a version that exists for all platforms: npm ci refuses a lockfile that lacks some.
+    Inspector's web page is built with) names a version that exists for all platforms, because npm ci rejects a lockfile
+    that lacks some of them.
     """
     return npm_packages.installed(HERE, harness.build_dir(), "clients")
 
 
 @pytest.fixture(scope="session")
 def python_client():
-    """The folder with the Python client. To change a version: edit requirements.txt, which `pip freeze` in an empty environment wrote."""
+    """The folder with the Python client. To change a version: edit requirements.txt, which was written by `pip freeze`
+    in an empty environment.
+    """
     return python_packages.installed(HERE / "requirements.txt", harness.build_dir(), "python-client")
 
 

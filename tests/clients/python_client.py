@@ -1,4 +1,5 @@
-"""A person's script with the official Python client: calls that the client gives up, and the calls after them. Prints a JSON report.
+"""A user's script with the official Python client: calls that the client abandons, and the calls after them. Prints a
+JSON report.
 
     python python_client.py HUSK      the server runs with this process's environment
 """
@@ -13,7 +14,7 @@ from mcp import ClientSession, McpError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 ENDLESS = "print('endless', flush=True)\nimport time\nwhile True: time.sleep(0.02)"
-# Longer than calls that are sent in parallel are apart; the client sends nothing when it is over.
+# The client's timeout. It is longer than the time between parallel calls, and the client sends nothing when it expires.
 PATIENCE = 1.5
 
 
@@ -36,7 +37,9 @@ def seen(result):
 
 
 async def give_up(session, how):
-    """An endless cell that the client gives up, the next cell, and what its answer offers: to interrupt the old one."""
+    """Runs an endless cell that the client abandons, then the next cell, and interrupts the old one as that answer
+    suggests.
+    """
     created = await session.call_tool("create_session", {"network": False})
     own = {"session_id": created.structuredContent["session_id"]}
     error = await how(session, {**own, "code": ENDLESS, "timeout": 300})

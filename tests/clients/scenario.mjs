@@ -30,7 +30,7 @@ function record(transport) {
     wire.push({ from: "client", message });
     return send(message, ...more);
   };
-  // Both SDKs call the handler that was there before theirs.
+  // Both SDKs also call a handler that was set before theirs.
   transport.onmessage = (message) => wire.push({ from: "server", message });
   return wire;
 }

@@ -1,4 +1,4 @@
-// @modelcontextprotocol/sdk 1.x: the client that most programs are built on. `initialize` only.
+// @modelcontextprotocol/sdk 1.x: the client that most programs are built on. It knows only the era with `initialize`.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";

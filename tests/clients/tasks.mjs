@@ -59,14 +59,14 @@ await go();
 report.waited = (await waited.settle()).outcome;
 report.again = await tasks.task(waited.handle.taskId).result();
 
-// It does not wait for the same file: it runs until it is interrupted, which happens after the answer.
+// This cell waits for another file: it runs until it is interrupted, which happens after the answer.
 const cancelled = await tasks.callTool("execute_code", { session_id, code: WAITING.replaceAll("'go'", "'never'") });
 await cancelled.cancel();
 report.cancelled = (await cancelled.settle()).outcome;
 
 const left = await tasks.callTool("execute_code", { session_id, code: `${WAITING}\n1 / 0` });
 const reference = left.serializeReference();
-// Not tasks.close(), which cancels the tasks that it began.
+// tasks.close() would cancel the tasks that it began.
 await left.detach();
 await client.close();
 

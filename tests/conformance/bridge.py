@@ -68,7 +68,7 @@ class Child:
 
     @contextlib.contextmanager
     def request(self, message):
-        """Sends it under an id of ours and returns the queue of its answers."""
+        """Sends a request under an id of ours and returns the queue of its answers."""
         id = f"bridge-{next(self.numbers)}"
         self.waiting[id] = queue.Queue()
         message = {**message, "id": id}
@@ -151,7 +151,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.forward(self.server.shared(), message, modern=True)
 
     def header_problem(self, message):
-        """The headers must repeat the body, so that a router that only reads headers is not fooled."""
+        """Returns a problem if the headers do not repeat the body, because a router may read only the headers."""
         version, method = self.headers.get("MCP-Protocol-Version"), message.get("method")
         if not version or version != meta_of(message).get(VERSION, version):
             return "MCP-Protocol-Version"

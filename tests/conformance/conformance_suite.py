@@ -26,7 +26,9 @@ def program():
 
 
 def clean_env(home):
-    """There is no engine: no test here needs one, and tools that the suite happens to call start nothing."""
+    """An environment without an engine. No test here needs one, and tools that the suite happens to call start
+    nothing.
+    """
     return {"PATH": os.environ["PATH"], "HOME": str(home), "HUSK_DOCKER": str(home / "no-docker")}
 
 

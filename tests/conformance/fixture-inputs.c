@@ -112,7 +112,7 @@ static void on_answers(struct call *call, json_t *state, const json_t *answers)
 	step(c, call, &inputs[which], (size_t)json_integer_value(json_object_get(state, "round")), answers);
 }
 
-/* Requests what is missing, requests the next thing, or ends. */
+/* Requests the inputs that are missing, requests those of the next round, or ends. */
 static void step(struct connection *c, struct call *call, const struct fixture_input *f, size_t round,
 		 const json_t *answers)
 {
@@ -126,9 +126,9 @@ static void step(struct connection *c, struct call *call, const struct fixture_i
 		request = json_loads(f->rounds[round].request, 0, NULL);
 	}
 	call->env = c;
-	inputs_ask(c, call, json_pack("{s:O}", f->rounds[round].key, request),
-		   json_pack("{s:I, s:I}", "fixture", (json_int_t)(f - inputs), "round", (json_int_t)round),
-		   on_answers);
+	inputs_request(c, call, json_pack("{s:O}", f->rounds[round].key, request),
+		       json_pack("{s:I, s:I}", "fixture", (json_int_t)(f - inputs), "round", (json_int_t)round),
+		       on_answers);
 }
 
 bool fixture_inputs_call(struct connection *c, struct call *call, const json_t *params)

@@ -1,4 +1,5 @@
-/* Tools and a prompt of the conformance suite that ask the client for input, by mcp/inputs.h. They belong to fixtures.h. */
+/* Tools and a prompt of the conformance suite that ask the client for input with mcp/inputs.h. They belong to
+ * fixtures.h. */
 #ifndef HUSK_TESTS_CONFORMANCE_FIXTURE_INPUTS_H
 #define HUSK_TESTS_CONFORMANCE_FIXTURE_INPUTS_H
 

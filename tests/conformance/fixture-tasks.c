@@ -16,7 +16,7 @@ struct fixture_task {
 	const char *status;
 	uint64_t created_ms, changed_ms; /* wall clock */
 	json_t *inputs;			 /* the inputs it requests, by key; empty = nothing */
-	json_t *result, *error;		 /* its end: one of them */
+	json_t *result, *error;		 /* its outcome: one of the two */
 	struct timer *timer;
 };
 
@@ -176,7 +176,7 @@ static void multi_input(struct fixture_tasks *f, struct call *call, json_t *para
 	start(call, t, 0);
 }
 
-/* Requests input before there is a task, by a result that is not the end. */
+/* Requests input before there is a task, with an incomplete result. */
 static void tool_with_task(struct fixture_tasks *f, struct call *call, json_t *params)
 {
 	const json_t *answer = json_object_get(json_object_get(params, "inputResponses"), "user_name");

@@ -1,5 +1,5 @@
-/* Tools of the conformance suite that become tasks, and their tasks, which are in memory and use timers as work.
- * They belong to fixtures.h. The manager implements real tasks. */
+/* Tools of the conformance suite that become tasks. The tasks exist in memory only, and a timer takes the place of
+ * work. They belong to fixtures.h. The manager implements real tasks. */
 #ifndef HUSK_TESTS_CONFORMANCE_FIXTURE_TASKS_H
 #define HUSK_TESTS_CONFORMANCE_FIXTURE_TASKS_H
 

@@ -17,7 +17,7 @@ struct fixture {
 	const char *name;
 	const char *description;
 	const char *schema; /* JSON; NULL = no arguments */
-	/* Either the content of its result, as JSON, or a function. */
+	/* Either the content of the tool's result, as JSON, or a function. */
 	const char *content;
 	bool is_error;
 	void (*answer)(struct call *call, struct loop *loop, json_t *params);

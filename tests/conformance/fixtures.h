@@ -5,7 +5,7 @@
 
 #include "mcp/extension.h"
 
-/* There is one at a time. It belongs to the server that gets it, and can be used again once that server is freed. */
+/* Returns the extension. Only one server at a time can have it; another can use it once that server is freed. */
 const struct extension *fixtures_extension(void);
 
 #endif

@@ -1,6 +1,6 @@
-"""Installs each package of `make dist` where nothing else of Husk is, and uses it. `tests/run --long dist` also
-installs the Debian packages with their dependencies in a container, and checks the packages with the tools of
-Debian and Python.
+"""Installs each package of `make dist` in a place without any other part of Husk, and uses it. `tests/run --long
+dist` also installs the Debian packages with their dependencies in a container, and checks the packages with the tools
+of Debian and Python.
 """
 
 import csv
@@ -143,7 +143,7 @@ def test_wheel_contains_all_files(venv, wheel):
 
 
 def test_wheel_name_and_record_match_its_contents(wheel):
-    """The wheel's name states at least the C library that its parts need, and its record lists each file."""
+    """The version of the C library in the wheel's name is new enough for its parts, and its record lists each file."""
     assert wheel.name.startswith(f"husk-{VERSION}-py3-none-manylinux_2_")
     promised = int(wheel.name.split("_")[2])
     with zipfile.ZipFile(wheel) as archive:
@@ -154,7 +154,7 @@ def test_wheel_name_and_record_match_its_contents(wheel):
 
 
 def test_wheel_on_another_distribution(packages, wheel):
-    """In an image without network and without our libraries."""
+    """The wheel works in an image without network and without our libraries."""
     said = in_container(image("packages_tag"), packages, f"""
         python3 -m venv --without-pip /tmp/venv
         python3 -m pip --python /tmp/venv/bin/python install --no-index --quiet /dist/{wheel.name}
@@ -205,7 +205,7 @@ def test_npm_package_on_another_distribution(packages):
 
 @pytest.fixture(scope="module")
 def bundle(packages, modules, tmp_path_factory):
-    """Unpacked by the official tool."""
+    """The bundle, unpacked by the official tool."""
     folder = tmp_path_factory.mktemp("bundle") / "husk"
     run("node", modules / "@anthropic-ai" / "mcpb" / "dist" / "cli" / "cli.js", "unpack", packages / f"husk-{VERSION}.mcpb", folder)
     return folder
@@ -279,7 +279,7 @@ def test_debian_package_runs_from_its_tree(root, tmp_path):
 
 
 def test_images_can_be_built_from_the_debian_recipes(root, tmp_path):
-    """Under another name, as if there were no image yet. husk-client is the one in bin/."""
+    """The images get other names, as if there were none yet. husk-client is the one in bin/."""
     made = f"husk-disttest:{os.getpid()}"
     recipes = root / "usr" / "share" / "husk"
     one = next(one for one in json.loads((recipes / "images.json").read_text()) if one["name"] == "node")
@@ -359,7 +359,7 @@ if LONG:
         check_setup([tree / "bin" / "husk"], tmp_path)
 
     def test_make_dist_makes_the_same_again(tmp_path):
-        """Compressed, like a release."""
+        """The packages are compressed, like those of a release."""
         for name in ("one", "two"):
             run("make", "dist", f"BUILD={build_dir().relative_to(ROOT)}", cwd=ROOT, timeout=600, env={**os.environ, "SOURCE_DATE_EPOCH": "1800000000"})
             pathlib.Path(build_dir() / "dist").rename(tmp_path / name)

@@ -1,4 +1,4 @@
-"""A program that attaches to a running server, as docs/protocol.md section 3 has it."""
+"""A program that attaches to a running server, as docs/protocol.md describes in section 3."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ PATIENCE = 60
 
 
 class Refused(AssertionError):
-    """The answer to a call was a failure; `fail` has it."""
+    """A call failed; `fail` is the server's answer."""
 
     def __init__(self, fail):
         super().__init__(fail["message"])
@@ -28,7 +28,7 @@ class Attached:
     def __init__(self, path, session=None):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(PATIENCE)
-        folder = os.open(pathlib.Path(path).parent, os.O_PATH)  # its path may be longer than an address
+        folder = os.open(pathlib.Path(path).parent, os.O_PATH)  # the path may be too long for a socket address
         try:
             self.socket.connect(f"/proc/self/fd/{folder}/{pathlib.Path(path).name}")
         finally:
@@ -63,7 +63,7 @@ class Attached:
         return data
 
     def read(self):
-        """The next frame that is not a piece: (kind, call, message or bytes)."""
+        """Returns the next whole message, joined from its frames: (kind, call, message or bytes)."""
         while True:
             length, kind, call = struct.unpack(">IBI", self._exactly(9))
             assert length <= PIECE

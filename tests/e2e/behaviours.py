@@ -1,8 +1,8 @@
-"""The rows of the table: what every language's sessions do. Each function is one behaviour, its docstring the sentence that
-docs/behaviours.md prints, its arguments after `box` the fields of a language's cell (tests/e2e/languages).
+"""The rows of the table of behaviours. Each function is one behaviour of a session. Its docstring is the sentence in
+docs/behaviours.md. Its arguments after `box` are the fields of a language's cell (tests/e2e/languages).
 
-Rows of one language run one after the other in one small container; `box` is its session, with a variable and a file that a row
-finds kept or lost. Fields are code unless their name says otherwise.
+The rows of a language run one after the other in one small container. `box` is its session. It has a variable and a
+file, so that a row can check whether they were kept or lost. Fields are code unless their name says otherwise.
 """
 
 import inspect
@@ -58,7 +58,7 @@ def last_value(box, code, value):
 
 @row
 def no_value(box, code, comment):
-    """A cell without a value says so, and so does one that is a comment or white space."""
+    """If a cell has no value, its result says so, even if the cell is only a comment or white space."""
     for text in (code, comment, " \n  \n"):
         ended = box.code(text).ok()
         assert (ended.result, ended.text) == (None, "(no output)"), ended.text
@@ -82,7 +82,7 @@ def unicode(box, code, value):
 
 @row
 def line_ends(box, code, value):
-    """Source with a byte order mark and the line ends of other systems runs."""
+    """Source may start with a byte order mark and have the line ends of other systems."""
     assert box.code(code).ok().value == value
 
 
@@ -102,20 +102,20 @@ def big_value(box, code):
 
 @row
 def asynchronous(box, code, value):
-    """Top-level await works, and a value that is still to come is awaited."""
+    """Top-level await works, and a value that is a promise is awaited."""
     ended = box.code(code).ok()
     assert ended.value == value, ended.text
 
 
 @row
 def packages(box, code):
-    """The packages that the tool's text promises are installed."""
+    """All packages that the tool's description promises are installed."""
     box.code(code, 120).ok()
 
 
 @row
 def queued(box, first, second, value):
-    """Cells that are sent at once run one after the other, in order."""
+    """Cells that are sent at the same time run one after the other, in order."""
     running = [box.start_code(first), *(box.start_code(second) for _ in range(5))]
     assert [shown(answer.tool().ok()) for answer in running][-1] == value
 
@@ -125,7 +125,7 @@ def queued(box, first, second, value):
 
 @row
 def error(box, code, type, message, line):
-    """An error has its type, its message (once) and a traceback with the user's lines only."""
+    """An error is reported with its type, its message (once) and a traceback that has only the user's lines."""
     ended = box.code(code)
     has_error(ended, type)
     assert ended.error["message"] == message
@@ -143,7 +143,7 @@ def work_before_an_error(box, code, get, value):
 
 @row
 def syntax_error(box, code, type, where, get):
-    """Source that does not parse is an error that says where, and none of it runs."""
+    """If the source does not parse, the error says where, and none of it runs."""
     ended = box.code(code)
     has_error(ended, type)
     assert where in ended.text, ended.text
@@ -152,7 +152,7 @@ def syntax_error(box, code, type, where, get):
 
 @row
 def broken_value(box, code, words):
-    """A value whose display code fails is an error of the cell; the session continues."""
+    """If a value's display code fails, the cell fails; the session continues."""
     ended = box.code(code)
     assert ended.ending == "error" and words in ended.text, ended.text
     box.kept()
@@ -167,7 +167,7 @@ def warning(box, code, words):
 
 @row
 def recursion(box, code, words):
-    """Endless recursion is an error with a short traceback, and variables are kept."""
+    """Endless recursion fails with a short traceback, and variables are kept."""
     ended = box.code(code, 60)
     assert ended.ending == "error" and words in ended.text, ended.text
     assert len(ended.error["traceback"]) < 10_000
@@ -176,7 +176,7 @@ def recursion(box, code, words):
 
 @row
 def huge_allocation(box, code, words):
-    """A single request for too much memory is an error of the language; variables are kept."""
+    """A single allocation that is too large raises an error in the language; variables are kept."""
     ended = box.code(code)
     assert ended.ending == "error" and words in ended.text, ended.text
     box.kept()
@@ -192,7 +192,7 @@ def keyboard(box, code, words):
 
 @row
 def asking(box, code, prompt, value):
-    """With `interactive` a cell can prompt: the answer names the prompt, and `input` continues the cell with its
+    """With `interactive` a cell can prompt: the answer contains the prompt, and `input` continues the cell with its
     variables and its output.
     """
     asks = box.code(code, interactive=True)
@@ -204,9 +204,10 @@ def asking(box, code, prompt, value):
 
 @row
 def exit_call(box, code, words):
-    """The language's own call to exit ends the cell, not the session."""
+    """The language's own call to exit ends the cell, not the session, and its result has the exit code."""
     ended = box.code(code)
-    assert ended.ending == "error" and words in ended.text and (box.stock or "session keeps its variables" in ended.text), ended.text
+    assert ended.ending == "error" and words in ended.text, ended.text
+    assert box.stock or ("session keeps its variables" in ended.text and ended.exit_code == 4), ended.text
     box.kept()
 
 
@@ -221,18 +222,18 @@ def endless_loop(box, code):
 
 @row
 def endless_wait(box, code):
-    """So is a cell that waits."""
+    """A cell that waits is interrupted in the same way."""
     timed_out(box, code)
 
 
 @row
 def outliving(box, code):
-    """With `wait` the answer comes while the cell runs, with its output so far; the next has what is new; an interrupt ends the cell."""
+    """With `wait` the answer comes while the cell runs, with its output so far. The next answer has the new output. An interrupt ends the cell."""
     box.mark()
     begun = box.code(code, wait=0)
     text = begun.stdout
     while text != "before\n":
-        assert begun.ending == "running" and "before\n".startswith(text), begun.text  # it comes in pieces
+        assert begun.ending == "running" and "before\n".startswith(text), begun.text  # output may arrive in pieces
         text += box.code(run=begun.run, wait=1).stdout
     again = box.code(run=begun.run, wait=0)
     assert (again.ending, again.stdout, again.run) == ("running", "", begun.run), again.text
@@ -243,7 +244,7 @@ def outliving(box, code):
 
 @row
 def endless_child(box, code):
-    """So is one that waits for a program, and the program ends with it."""
+    """A cell that waits for a program is interrupted in the same way, and the program ends too."""
     timed_out(box, code)
     assert box.shell("grep -lx sleep /proc/[0-9]*/comm").stdout == ""
 
@@ -296,21 +297,21 @@ def order(box, code):
 
 @row
 def order_of_streams(box, code):
-    """So are stdout and stderr, which is marked."""
+    """stdout and stderr are in one text too, and stderr is marked."""
     ended = box.code(code).ok()
     assert ended.text.startswith("one\n⟦stderr⟧ two\n⟦stdout⟧\nthree"), ended.text
 
 
 @row
 def progress_bar(box, code):
-    """A progress bar of six hundred steps is one line: its last."""
+    """Only the final state of a progress bar of six hundred steps is shown, as one line."""
     ended = box.code(code).ok()
     assert ended.text.count("100%") == 1 and "50%" not in ended.text and len(ended.text) < 250, ended.text
 
 
 @row
 def cleared_output(box, code):
-    """Output that is cleared in a loop leaves what was shown last."""
+    """If a loop clears its output, only the last output is left."""
     ended = box.code(code).ok()
     assert "step 299" in ended.text and ended.text.count("step") == 1 and ended.displays_dropped == 0, ended.text
 
@@ -325,7 +326,7 @@ def updated_display(box, code):
 
 @row
 def labels(box, code):
-    """Output of a program cannot be mistaken for Husk's own words, and none of it is hidden or reordered."""
+    """Output of a program cannot be mistaken for Husk's own text, and none of it is hidden or reordered."""
     ended = box.code(code).ok()
     assert ended.text.count("[[note]]") == 2 and "⟦note⟧" not in ended.text, ended.text
     assert "<U+202E>" in ended.text and "\u202e" not in ended.text, ended.text
@@ -365,7 +366,7 @@ def many_lines(box, code):
 
 @row
 def junk(box, code):
-    """All 256 byte values on stdout come as valid text, and the connection lives."""
+    """All 256 byte values on stdout become valid text, and the connection stays open."""
     ended = box.code(code).ok()
     assert "ABC" in ended.stdout and "\ufffd" in ended.stdout and ended.stdout_bytes == 256
     box.kept()
@@ -386,7 +387,7 @@ def ansi(box, code):
 
 @row
 def late_child(box, code):
-    """Output of a background program after its cell is at the start of the next cell's output."""
+    """Output that a background program writes after its cell has ended is at the start of the next cell's output."""
     box.shell("rm -f go went").ok()
     ended = box.code(code).ok()
     assert "late" not in ended.stdout
@@ -396,7 +397,9 @@ def late_child(box, code):
 
 @row
 def late_output(box, code, until):
-    """Output of the interpreter's own threads or timers after their cell comes with the next cell."""
+    """Output that the interpreter's own threads or timers write after their cell has ended is in the next cell's
+    output.
+    """
     box.shell("rm -f go went").ok()
     assert "late" not in box.code(code).ok().stdout
     box.shell("touch go").ok()
@@ -405,7 +408,7 @@ def late_output(box, code, until):
 
 @row
 def closed_streams(box, code):
-    """File descriptors 1 and 2 that a cell closed are open again in the next."""
+    """If a cell closes file descriptors 1 and 2, they are open again in the next cell."""
     box.code(code)
     assert box.code(box.column["streams"]["code"]).ok().stdout == "out\n"
     assert box.code(box.column["child_output"]["code"]).ok().stdout == "one\nchild\ntwo\n"
@@ -414,7 +417,7 @@ def closed_streams(box, code):
 
 @row
 def redirected_streams(box, code):
-    """Output that a cell redirected inside the language is restored in the next."""
+    """If a cell redirects output inside the language, the redirection is undone in the next cell."""
     box.code(code)
     ended = box.code(box.column["streams"]["code"]).ok()
     assert (ended.stdout, ended.stderr) == ("out\n", "err\n")
@@ -425,14 +428,14 @@ def redirected_streams(box, code):
 
 @row
 def image(box, code):
-    """A picture comes as an image."""
+    """A picture is returned as an image."""
     (kind, data), = box.code(code, 120).ok().images
     assert kind == "image/png" and data.startswith(b"\x89PNG")
 
 
 @row
 def figure(box, code):
-    """A plot becomes a picture without a call to show it, also when the cell fails after it."""
+    """A plot becomes a picture without a call to show it, even if the cell fails later."""
     ended = box.code(code, 120)
     assert ended.ending == "error" and len(ended.images) == 1
     box.kept()
@@ -448,13 +451,13 @@ def order_of_figures(box, code):
 
 @row
 def html(box, code):
-    """html comes as a display."""
+    """HTML is returned as a display."""
     assert {"type": "text/html", "data": "<b>bold</b>"} in plain(box.code(code).ok())
 
 
 @row
 def json(box, code):
-    """So does JSON, as data."""
+    """JSON is returned as a display, as data."""
     assert {"type": "application/json", "data": '{"a":[1,2]}'} in plain(box.code(code).ok())
 
 
@@ -467,14 +470,14 @@ def display_before_an_error(box, code):
 
 @row
 def big_html(box, code):
-    """Three megabytes of html do not flood the text."""
+    """Three megabytes of HTML do not flood the text."""
     ended = box.code(code).ok()
     assert len(ended.text) < 3000 and "text/html" in [shown["type"] for shown in plain(ended)]
 
 
 @row
 def table(box, code):
-    """A table of data is shown as text, with html for clients that can show it."""
+    """A table of data is shown as text, with HTML for clients that can show it."""
     ended = box.code(code).ok()
     assert "name" in ended.value and "count" in ended.value and "<table" not in ended.text
     assert "<table" in ended.result["text/html"]
@@ -489,7 +492,9 @@ def plain(ended):
 
 @row
 def memory_bomb(box, code):
-    """Code that uses up all memory ends as `oom` and names the limit; a new interpreter starts, files are kept."""
+    """Code that uses up all memory ends as `oom`, and the result names the limit; a new interpreter starts, and files
+    are kept.
+    """
     ended = box.code(code, 120)
     assert (ended.is_error, ended.ending) == (False, "oom"), ended.text
     assert "memory limit of 640 MiB" in ended.text and "variables are gone" in ended.text, ended.text
@@ -517,7 +522,7 @@ def fork_bomb(box, code):
 
 @row
 def forked_child(box, code, value):
-    """A forked copy of the interpreter that runs to the end of the cell never answers."""
+    """If a forked copy of the interpreter runs to the end of the cell, it sends no result."""
     assert box.code(code).ok().value == value
     for _ in range(3):
         box.kept()
@@ -525,9 +530,9 @@ def forked_child(box, code, value):
 
 @row
 def workers(box, code, value):
-    """The language's own parallel workers run, print and return their values, and never answer themselves."""
+    """The language's own parallel workers run, print and return their values, but send no results of their own."""
     ended = box.code(code, 60).ok()
-    assert ended.value == value and sorted(ended.stdout) == sorted("worker\n" * 2), ended.text  # lines of two may come mixed
+    assert ended.value == value and sorted(ended.stdout) == sorted("worker\n" * 2), ended.text  # the workers' lines may be interleaved
     box.kept()
 
 
@@ -540,8 +545,8 @@ def hidden_link(box, code):
 
 @row
 def hard_exit(box, code):
-    """An interpreter that ends itself outside the language's control is reported with its status and its last output,
-    and restarted.
+    """If the interpreter's process exits outside the language's control, its status and its last output are reported,
+    and it is restarted.
     """
     ended = box.code(code)
     died(ended, "status 3", "last words")
@@ -550,28 +555,28 @@ def hard_exit(box, code):
 
 @row
 def crash(box, code):
-    """So is a segmentation fault, by its signal."""
+    """A segmentation fault is reported with its signal."""
     died(box.code(code), "signal 11")
     box.lost()
 
 
 @row
 def abort(box, code):
-    """So is an abort."""
+    """An abort is reported with its signal."""
     died(box.code(code), "signal 6")
     box.lost()
 
 
 @row
 def killed(box, code):
-    """So is a kill from another process of the session."""
+    """A kill by another process of the session is reported with its signal."""
     died(box.code(code), "signal 9")
     box.lost()
 
 
 @row
 def new_interpreter(box, code):
-    """With `restart` a cell runs on a new interpreter, and the answer names the variables that are gone; so does one without code."""
+    """With `restart` a cell runs in a new interpreter, and the answer names the lost variables. `restart` without code does the same."""
     box.mark()
     for text in (code, None):
         ended = box.code(text, restart=True).ok()
@@ -596,15 +601,17 @@ def variables(box, code, variables):
 
 @row
 def surroundings(box, code):
-    """A cell starts in /workspace as the user sandbox with a home, in UTF-8 and without Husk's own variables."""
+    """A cell starts in /workspace as the user `sandbox` with a home directory, in UTF-8 and without Husk's own
+    variables.
+    """
     lines = box.code(code).ok().stdout.splitlines()
     assert lines[:4] == ["/workspace", "/home/sandbox", "sandbox", "C.UTF-8"] and "HUSK" not in " ".join(lines), lines
 
 
 @row
 def environment(box, get, values, fail, change):
-    """Variables of one run are set for its cell and restored after it, also if it fails; changes by the cell itself
-    stay.
+    """Environment variables of one run are set for its cell and restored after it, even if it fails; the cell's own
+    changes stay.
     """
     assert box.code(get).ok().value == values["none"]
     assert box.code(get, env={"GREETING": "hello there"}).ok().value == values["given"]
@@ -634,13 +641,20 @@ def terminal_beside(box, code):
 
 @row
 def terminal_language(box, command):
-    """The language's program runs in the terminal too."""
+    """The language's interpreter can also be run in the terminal."""
     assert box.shell(command).ok().stdout == "42\n"
 
 
 @row
+def program(box, code):
+    """`husk run` runs a file as a program: it can read standard input, and its exit code is passed on."""
+    done = box.run_program(code, "21\n")
+    assert (done.returncode, done.stdout) == (3, "42\n"), done
+
+
+@row
 def deleted_workspace(box, code, write):
-    """After everything in /workspace was deleted, cells and commands still work there."""
+    """After everything in /workspace has been deleted, cells and commands still work there."""
     box.code(code)
     assert box.shell("pwd; ls -A").ok().stdout == "/workspace\n"
     box.code(write).ok()
@@ -650,7 +664,7 @@ def deleted_workspace(box, code, write):
 
 @row
 def full_disk(box, code, words):
-    """A full /workspace is an error of the cell, and variables are kept."""
+    """If /workspace is full, the cell fails with an error, and variables are kept."""
     ended = box.code(code)
     assert ended.ending == "error" and words in ended.text, ended.text
     box.shell("rm -f big").ok()

@@ -1,12 +1,15 @@
 """The session that the rows of the table of behaviours run in."""
 
 import contextlib
+import json
+import pathlib
+import subprocess
 
 import languages
 
 
 class Box:
-    """A session of one language with what that language's column says about it."""
+    """A session of one language, with that language's column of the table."""
 
     def __init__(self, server, language, column):
         self.server = server
@@ -27,17 +30,25 @@ class Box:
         return text.partition("\n")[0] + "\n" if self.stock else text
 
     def kept(self):
-        """The interpreter is the same one, and works."""
+        """Checks that the interpreter is still the same one, and works."""
         ended = self.code(self.column["state"]["get"]).ok()
         assert shown(ended) == self.column["state"]["value"], ended.text
 
     def lost(self):
-        """There is a new interpreter in the old container, and both work."""
+        """Checks that there is a new interpreter in the old container, and that both work."""
         ended = self.code(self.column["state"]["get"])
         assert ended.ending == "error" or (self.stock and shown(ended) != self.column["state"]["value"]), ended.text
         assert self.shell("cat /workspace/kept").ok().stdout == "kept\n"
         self.mark()
         self.kept()
+
+    def run_program(self, code, text):
+        """Runs a file with `husk run`, with this text as its standard input."""
+        manifest, = (pathlib.Path(__file__).parents[2] / "runtimes").glob(f"**/{self.language}/runtime.json")
+        file = self.server.home / f"program{json.loads(manifest.read_text())['extension']}"
+        file.write_text(code)
+        return subprocess.run([self.server.process.args[0], "run", "--alone", "--language", self.language, file], input=text, env=self.server.env,
+                              capture_output=True, text=True, timeout=60)
 
     @contextlib.contextmanager
     def another(self):
@@ -47,5 +58,5 @@ class Box:
 
 
 def shown(ended):
-    """A value, or what is printed where the kernel has no values."""
+    """The value, or the printed text if the kernel has no values."""
     return ended.stdout.removesuffix("\n") if ended.value is None else ended.value

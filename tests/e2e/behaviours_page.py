@@ -6,25 +6,28 @@ page with this output.
 """
 
 import sys
+import textwrap
 
 import behaviours
 import languages
 
-HEAD = """# What a session does, language by language
+HEAD = """# Behaviour of sessions, by language
 
-One table, tested cell by cell through the real server (`tests/e2e/test_behaviours.py`): each row is a function in
-`tests/e2e/behaviours.py`, each column a module in `tests/e2e/languages/`. The first columns are the runtimes that `husk setup`
-makes; then come those of `runtimes/contrib/`, stock Jupyter kernels behind husk-jupyter. ✓ means that a test shows it; a
-number is the reason, below, why a behaviour does not apply. Made by `tests/e2e/behaviours_page.py`; a lint check fails when it
-differs from the tests.
+The tests in `tests/e2e/test_behaviours.py` check each cell of this table through the real server.
+Each row is a function in `tests/e2e/behaviours.py`, and each column is a module in
+`tests/e2e/languages/`. The first columns are the languages that `husk setup` builds. The others are
+those of `runtimes/contrib/`: stock Jupyter kernels behind husk-jupyter.
+
+✓ means that a test shows the behaviour. A number refers to the reason below why it does not apply.
+`tests/e2e/behaviours_page.py` writes this page, and a lint check compares it with the tests.
 """
 
 
 def problems(columns):
-    """Problems of the columns, as sentences."""
+    """Returns the problems of the columns as sentences."""
     for language, column in columns.items():
         for name in sorted(column.keys() ^ behaviours.ROWS.keys()):
-            yield f"{language}: '{name}' is {'no row' if name in column else 'missing'}"
+            yield f"{language}: '{name}' is {'not a row' if name in column else 'missing'}"
         for name in column.keys() & behaviours.ROWS.keys():
             cell, wanted = column[name], behaviours.fields_of(behaviours.ROWS[name])
             if isinstance(cell, languages.Absent):
@@ -32,6 +35,12 @@ def problems(columns):
                     yield f"{language}: '{name}' is absent without a reason"
             elif sorted(cell) != sorted(wanted):
                 yield f"{language}: '{name}' has {sorted(cell)}, the row takes {sorted(wanted)}"
+
+
+def item(number, text):
+    """The lines of an item of a numbered list."""
+    return textwrap.wrap(text, 100, initial_indent=f"{number}. ", subsequent_indent=" " * len(f"{number}. "),
+                         break_long_words=False, break_on_hyphens=False)
 
 
 def page(columns):
@@ -48,7 +57,7 @@ def page(columns):
     for name, function in behaviours.ROWS.items():
         marks = " | ".join(cell(column, name) for column in columns.values())
         lines.append(f"| **{name.replace('_', ' ')}**: {behaviours.sentence_of(function)} | {marks} |")
-    lines += ["", *(f"{n}. {reason}" for n, reason in enumerate(reasons, 1))]
+    lines += ["", *(line for n, reason in enumerate(reasons, 1) for line in item(n, reason))]
     return "\n".join(lines)
 
 

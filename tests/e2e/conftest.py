@@ -1,4 +1,6 @@
-"""Fixtures: servers that clean up behind themselves, one shared session for tests that change nothing, and a check of each message."""
+"""Fixtures: servers that clean up after themselves, one shared session for tests that change nothing, and a check of
+each message.
+"""
 
 import itertools
 import pathlib
@@ -22,13 +24,13 @@ def pytest_sessionstart(session):
 
 @pytest.fixture(scope="session", autouse=True)
 def engine():
-    """An engine must answer; tests for its absence bring their own."""
+    """Checks that an engine answers. Tests of a missing engine configure their server to find none."""
     harness.docker("version", "--format", "{{.Server.Version}}")
 
 
 @pytest.fixture(params=["exec", "socket"])
 def transport(request):
-    """For tests of the stream to PID 1 (usefixtures): each way to reach it."""
+    """Runs a test of the stream to PID 1 once for each transport (with usefixtures)."""
     return request.param
 
 
@@ -113,7 +115,7 @@ def own_session(start):
 
 @pytest.fixture
 def begin(start):
-    """start(), with the images that were made removed at the end."""
+    """Like start(), but the images that the test made are removed at the end."""
     servers = []
 
     def begin_one(**options):
@@ -153,7 +155,7 @@ def make_index(tmp_path, husk_network):
 
 @pytest.fixture
 def index(make_index):
-    """demo 1.0, 1.5 and 2.0; its extra needs other."""
+    """An index with demo 1.0, 1.5 and 2.0. demo's extra needs the package `other`."""
     index = make_index()
     for version in ("1.0", "1.5", "2.0"):
         package_index.add_wheel(index.folder, "husk-demo", version, extras={"more": ["husk-other"]})

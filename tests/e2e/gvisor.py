@@ -9,7 +9,7 @@ import private_engine
 RUNTIME = "runsc"
 # Required by Debian's release: docs/gvisor.md gives the reason.
 ARGUMENTS = ("--network=host",)
-INSTEAD = {}  # name of a row of behaviours.py -> what is true of it here
+INSTEAD = {}  # name of a row of behaviours.py -> the check that replaces it under gVisor
 
 
 def running(languages=("python",)):
@@ -24,7 +24,7 @@ def instead(function):
 
 
 def ended_for_memory(box, ended):
-    """A whole session is one program to the machine and ends as one, and the result says so."""
+    """To the machine, a session under gVisor is one program: all of it ends at once, and the result says so."""
     assert ended.ending == "container_died" and "OOM-killed" in ended.text, ended.text
     again = box.code("1")
     assert again.is_error and "OOM-killed" in again.text, again.text

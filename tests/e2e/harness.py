@@ -57,7 +57,7 @@ def ninja(folder, *targets):
 
 
 def contrib_binary(names):
-    """The server with the runtimes of runtimes/contrib/. Fails if an image of these is missing."""
+    """The server with the runtimes of runtimes/contrib/. Fails if one of their images is missing."""
     ninja(build_dir(), "runtimes/contrib/husk-contrib")
     folder = build_dir() / "runtimes" / "contrib"
     for image in json.loads((folder / "images.json").read_text()):
@@ -78,7 +78,7 @@ def store_rows(env, sql):
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
             return database.execute(sql).fetchall()
-    except sqlite3.Error:  # not one yet, or a test broke it
+    except sqlite3.Error:  # not a database yet, or broken by a test
         return []
 
 
@@ -93,7 +93,7 @@ def store_label(env):
 
 
 def _note_store(name):
-    """For tests/run, which looks for containers of this run's stores at its end."""
+    """Records a store for tests/run, which looks for leftover containers of these stores at its end."""
     folder = os.environ.get("HUSK_TEST_FOLDER")
     if folder:
         with open(f"{folder}/stores", "a", encoding="ascii") as file:
@@ -110,8 +110,8 @@ def modern_meta(version=MODERN, **more):
 
 
 def clean_env(home, **settings):
-    """An environment without the tester's own settings, except the way to the engine. No server keeps warm containers
-    unless its test wants that, because tests count containers.
+    """An environment without the tester's own settings, except where the engine is. A server keeps no warm containers
+    unless its test requests them, because tests count containers.
     """
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", "WARM_POOL": "off"}
     for name in ("CONFIG", "STATE", "DATA", "CACHE"):
@@ -220,8 +220,7 @@ class ToolResult:
 
     @property
     def stdout(self):
-        """Only in the text if it is more than 4 KiB; then this is only for runs that printed a little and did nothing
-        else.
+        """The run's stdout. Above 4 KiB it is only in the text, which must then contain all of it and nothing else.
         """
         chars = self.fields.get("stdout_chars")
         if chars is None:
@@ -300,7 +299,7 @@ class Server:
             self.process.stdin.flush()
 
     def send(self, message):
-        """Any JSON value as one line."""
+        """Sends any JSON value as one line."""
         self.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
 
     def request(self, method, params=None, id=None, era=None, meta=None):
@@ -320,7 +319,7 @@ class Server:
         return self.expect(message, era)
 
     def expect(self, message, era=None):
-        """Sends a message that has an id as it is."""
+        """Sends a message, which must have an id, unchanged. Returns its Answer."""
         answer = Answer(self, message["id"], message.get("method"))
         with self.changed:
             self.answers[_key(message["id"])] = answer
@@ -364,7 +363,7 @@ class Server:
         return Session(self, created.fields["session_id"])
 
     def ping(self):
-        """A round trip that both eras know; returns how long it took."""
+        """Makes a round trip that both eras know, and returns how long it took."""
         answer = self.request("tools/list") if self.era == MODERN else self.request("ping")
         answer.result()
         return answer.took
@@ -405,7 +404,7 @@ class Server:
         self.messages.append(message)
 
     def wait_for(self, condition, timeout=PATIENCE, what="a message"):
-        """Waits until condition(self) is true; it is asked after each message."""
+        """Waits until condition(self) is true; it is checked after each message."""
         with self.changed:
             if not self.changed.wait_for(lambda: condition(self) or self.eof, timeout) or not condition(self):
                 raise AssertionError(f"{what} did not come; {self.last_words()}")
@@ -441,13 +440,13 @@ class Server:
         return self._store_id
 
     def container_of(self, session_id):
-        """Its name; the store knows it, also after the session's end."""
+        """The name of a session's container from the store, which keeps it after the session's end."""
         self.store_id()
         rows = dict(store_rows(self.env, "SELECT id, container FROM sessions"))
         return rows.get(session_id)
 
     def containers(self):
-        """Names of this server's containers, running or not: of its store, and not of another conversation's sessions."""
+        """Names of the containers of this server's store, running or not, without those of other conversations."""
         if not self.store_id():
             return []
         thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
@@ -470,7 +469,7 @@ class Server:
                 pass
 
     def stop(self):
-        """Ends it like a client does, and checks that no container is left. Safe to call twice.
+        """Ends the server as a client does, and checks that no container is left. Safe to call twice.
 
         A server leaves its sessions to the next one, so the test removes them.
         """
@@ -497,7 +496,7 @@ class Server:
 
 
 class Session:
-    """A session with its two ways to run something."""
+    """A session, with functions to run cells and commands."""
 
     def __init__(self, server, session_id):
         self.server = server

@@ -25,7 +25,7 @@ TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "application/
          "application/vnd.husk.frame+json", "image/png", "image/jpeg", "image/gif", "image/webp")
 TEXTS = ("moves", "erasures", "cursor", "repeats", "returns", "progress_bars", "unended", "lines", "line", "wide", "combining", "hidden",
          "brackets", "controls", "tabs", "colours")
-# Size of one text. Quadratic costs show with the smaller one, too.
+# Size of one text. The smaller size is enough to show quadratic costs.
 SIZE = 1_000_000 if harness.LONG else 300_000
 KINDS = {}
 
@@ -36,7 +36,7 @@ def kind(function):
 
 
 def memory_peak(pid):
-    """Bytes; since the last forget_peak()."""
+    """The peak of a process's memory since the last forget_peak(), in bytes."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) << 10
 
@@ -55,7 +55,7 @@ class Rig:
         self.renew()
 
     def renew(self):
-        """A new session for the attacks, if they ended the one before."""
+        """Creates a new session for the attacks if they ended the last one."""
         if self.session:
             self.session.stop()
         self.session = self.server.session(network=False)
@@ -83,14 +83,16 @@ class Rig:
         return attach_client.Attached(attach_client.sockets(self.server.home)[0])
 
     def forget_messages(self):
-        """All that came: the test itself would grow, and conftest would check each line against the schemas."""
+        """Forgets all received messages. Otherwise the test itself would grow, and conftest would check each line
+        against the schemas.
+        """
         for kept in (self.server.lines, self.server.messages, self.server.notifications, self.server.methods):
             kept.clear()
 
 
 @contextlib.contextmanager
 def watching(rig):
-    """Yields a list that has (due, seconds) of each `1+1` of the other session afterwards."""
+    """Yields a list that is filled at the end of the block: (due, seconds) of each `1+1` of the other session."""
     rig.watched.code("1+1").ok()
     path = attach_client.sockets(rig.server.home)[0]
     probe = subprocess.Popen([sys.executable, str(HERE / "hostile_probe.py"), str(path), rig.watched.id], stdin=subprocess.PIPE,
@@ -234,7 +236,9 @@ def many_messages_on_the_link(rig, r):
 
 @kind
 def objects_with_a_million_members(rig, r):
-    """Where a message may have one: as data, beside the data, in an error, in a result, and with names that only a parser can compare."""
+    """Such objects wherever a message may have one: as data, beside the data, in an error, in a result, and with
+    escaped names.
+    """
     op = r.choice(("result", "error", "stream"))
     rig.code("send_display(b'{\"application/json\":' + million() + b'}')")
     rig.code(f"send_display(million(n={SIZE}))")
@@ -246,7 +250,7 @@ def objects_with_a_million_members(rig, r):
 
 @kind
 def breaches_of_the_link(rig, r):
-    """Each ends the session's interpreter, or loses the attacker's names."""
+    """Violations of the protocol, each of which ends the session's interpreter or loses its variables."""
     breach = r.choice(("send(b'[' * 5_000_000)", "send(b'{\"op\":' + b'9' * 5_000_000 + b'}')", "send(b'{' + b'\"a\":1,' * 900_000 + b'\"b\":1}')"))
     rig.code(breach)
     rig.renew()
@@ -264,7 +268,7 @@ def streams(rig, r):
 
 @kind
 def short_streams(rig, r):
-    """Below every limit, so that nothing is cut before it is drawn."""
+    """Texts below every limit, so that nothing is cut before it is drawn."""
     for some in each_text(r):
         rig.code(f"import sys\nfor name, seed in {some}: sys.stdout.write(text(name, seed, 9_000)); sys.stderr.write(text(name, seed, 9_000))")
 
@@ -290,7 +294,7 @@ def live_streams(rig, r):
 
 @kind
 def earlier_runs(rig, r):
-    """Runs without a waiter; later answers report them."""
+    """Runs that no call waits for; later answers report them."""
     for i in range(4):
         rig.shell(f"python3 -c \"print('\\x1b[999Gx\\n' * 30_000)\"; sleep 0.{i}", wait=0)
     rig.code("1+1")
@@ -378,7 +382,7 @@ def terminals_with_input(rig, r):
 
 @kind
 def lost_screens(rig, r):
-    """The emulator of each dies, or is given up, while more of its output waits."""
+    """Terminals whose emulator dies or is given up while more output is waiting for it."""
     for ends in ("\\033[b", "\\033[99999b\\033[b", "\\033c\\033#8\\033[2147483647b"):
         rig.shell(f"printf '{ends}'; head -c 4000000 /dev/urandom; yes $'\\e[200;500H\\e#8\\e[b' | head -c 4000000; printf '{ends}'",
                   interactive=True, rows=200, cols=500, wait=2)

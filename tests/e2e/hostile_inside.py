@@ -24,7 +24,7 @@ def _erasures(r, n):
 
 
 def _cursor(r, n):
-    """Cursor sequences of every kind, with arguments from nothing to far too much."""
+    """Cursor sequences of every kind, with arguments from none to far too many."""
     ends, numbers = "ABCDEFGHJKLMPSTXZ@bdfhlmnrsu", ("", "0", "1", "2", "7", "80", "999", "99999", "4294967297", "1;1", "200;500", "?25", ";;;;")
     some = [f"{ESC}[{r.choice(numbers)}{r.choice(ends)}{r.choice(('', 'x', 'word', chr(10), chr(13), chr(8), chr(9)))}" for _ in range(997)]
     return "".join(itertools.islice(itertools.cycle(some), n // 6))
@@ -92,7 +92,9 @@ def text(name, seed, n):
 
 
 def pairs(name, seed, n):
-    """Many small parts: stdout and stderr take turns, and each part goes back over the line that the other has left open."""
+    """Many small parts that alternate between stdout and stderr. Each part overwrites the line that the other stream
+    left open.
+    """
     r, piece = random.Random(seed), text(name, seed, 64)
     for i in range(n):
         os.write(1 + i % 2, (r.choice(("\r", "\b", "x", "\n", ESC + "[A")) + piece[: r.randrange(1, 40)]).encode())
@@ -114,7 +116,7 @@ def deep_text(n):
 
 @functools.cache
 def million(prefix=b"", n=1_000_000):
-    """JSON of an object with so many members."""
+    """JSON of an object with n members."""
     return b"{" + b",".join(b'"%s%d":1' % (prefix, i) for i in range(n)) + b"}"
 
 
@@ -126,7 +128,9 @@ def _chunk(kind, data):
 
 
 def png(width, height, data=None, chunks=0):
-    """A PNG of a few bytes that claims, or holds, far more pixels than anybody would want; `chunks` small ones that mean nothing."""
+    """A PNG of a few bytes that claims or holds an enormous number of pixels. `chunks` is the number of useless small
+    chunks in it.
+    """
     pixels = zlib.compress(b"\0" * min((width + 1) * height, 16_000_000)) if data is None else data
     parts = [_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))]
     parts += [_chunk(b"tEXt", b"a\0b")] * chunks
@@ -181,7 +185,7 @@ class Shown:
 
 @functools.cache
 def link():
-    """The kernel's own object, from the frames of its program below this cell."""
+    """The kernel's link object, found in the stack frames below this cell."""
     frame = sys._getframe()
     while frame:
         for value in frame.f_locals.values():
@@ -192,7 +196,7 @@ def link():
 
 
 def send(message):
-    """A message straight to PID 1, past all that the kernel checks."""
+    """Sends a message straight to PID 1, without the kernel's checks."""
     fd, call = link().fd, link()._call
     body = message.replace(b"@ID@", str(call).encode())
     data = memoryview(len(body).to_bytes(4) + body)

@@ -1,4 +1,6 @@
-"""Real Jupyter clients at a session: `husk jupyter SESSION` with its clients, and kernels that Jupyter starts by Husk's kernelspecs."""
+"""Real Jupyter clients of a session: `husk jupyter SESSION` with its clients, and kernels that Jupyter starts from
+Husk's kernelspecs.
+"""
 
 import contextlib
 import os
@@ -13,7 +15,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 
 
 class Outputs(list):
-    """(type, content) of what came on iopub for one cell, statuses left out."""
+    """(type, content) of the iopub messages for one cell, without statuses."""
 
     def of(self, kind):
         return [content for one, content in self if one == kind]
@@ -22,7 +24,7 @@ class Outputs(list):
         return "".join(content["text"] for content in self.of("stream") if content["name"] == name)
 
     def kinds(self):
-        """Each type, a run of the same one once."""
+        """The types in order, without consecutive repeats."""
         kinds = [kind for kind, _ in self]
         return [kind for i, kind in enumerate(kinds) if i == 0 or kinds[i - 1] != kind]
 
@@ -34,7 +36,9 @@ class Client:
         client.wait_for_ready(timeout=PATIENCE)
 
     def run(self, code, stdin_hook=None, **more):
-        """The reply's content and the cell's outputs; both statuses must have come."""
+        """Runs a cell and returns the reply's content and the outputs. Checks that both statuses, busy and idle,
+        came.
+        """
         outputs, states = Outputs(), []
 
         def hook(message):
@@ -54,7 +58,7 @@ class Client:
         return outputs.of("execute_result")[0]["data"]["text/plain"]
 
     def ask(self, kind, content=None, channel="shell"):
-        """Any request; its reply's content."""
+        """Sends any request and returns the content of its reply."""
         message = self.raw.session.msg(kind, content or {})
         getattr(self.raw, f"{channel}_channel").send(message)
         return self.reply_to(message["header"]["msg_id"], channel)
@@ -67,7 +71,7 @@ class Client:
                 return reply["content"]
 
     def wait_for(self, condition):
-        """The first iopub message for which it is true."""
+        """Returns the first iopub message for which the condition is true."""
         deadline = time.monotonic() + PATIENCE
         while True:
             message = self.raw.get_iopub_msg(timeout=max(0.1, deadline - time.monotonic()))
@@ -87,7 +91,7 @@ class Client:
 
 
 class Face:
-    """`husk jupyter SESSION`, up to its end."""
+    """A running `husk jupyter SESSION`."""
 
     def __init__(self, session_id, env, *options):
         self.process = subprocess.Popen([husk_binary(), "jupyter", *options, session_id], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -109,7 +113,7 @@ class Face:
         return self.clients[-1]
 
     def end(self, signo=signal.SIGINT):
-        """Its exit code and what it said on stderr."""
+        """Ends the program and returns its exit code and its stderr."""
         for client in self.clients:
             client.close()
         self.clients = []

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""No acknowledged export is ever lost: SIGKILLs of the server and of Postgres, spread over the whole call.
+"""Checks that no acknowledged export is ever lost when the server or Postgres is killed at any moment of the call.
 
-    build/venv/bin/python tests/e2e/kills.py --kills 200 [--seed N] [--store sqlite|postgres]     (make kills)
+    build/venv/bin/python tests/e2e/kills.py --kills 200 [--seed N] [--store sqlite|postgres]     (make test-long PARTS=kills)
 
 A session writes files and exports them in two calls at once. After a random part of the time that such a call
 takes, the server, Postgres or both are killed with SIGKILL and started again. Each export that an answer called a
@@ -37,9 +37,9 @@ class Kills:
         self.random = random.Random(seed)
         self.postgres = postgres
         self.say = say
-        # A session that is not taken over does not stay for long.
+        # A short lease, so that a session that is not taken over ends soon.
         self.settings = {"SESSION_LEASE_SECONDS": 30, **({"DATABASE_URL": postgres.url} if postgres else {})}
-        self.kept = {}  # id -> (hash, content, host path) of what was acknowledged
+        self.kept = {}  # id -> (hash, content, host path) of each acknowledged export
         self.counts = collections.Counter()
         self.took = [0.1]
         self.rounds = 0
@@ -47,7 +47,7 @@ class Kills:
         self.begin()
 
     def begin(self):
-        """A server, and the session of the one before if it can still be had."""
+        """Starts a server and takes over the session of the previous one, or creates a new session if that fails."""
         self.server = Server(self.home, **self.settings)
         if self.session:
             self.session = Session(self.server, self.session.id)
@@ -58,12 +58,12 @@ class Kills:
         self.session = Session(self.server, created.session_id)
 
     def _created(self):
-        """A store that has just been killed may still be on its way up."""
+        """A new session, or None while a store that was just killed is still starting."""
         created = self.server.call("create_session", {"network": False})
         return None if created.is_error else created
 
     def start_round(self):
-        """Two export calls at once; (answer, {path: content}) of each."""
+        """Starts two export calls at once and returns (answer, {path: content}) of each."""
         self.rounds += 1
         calls = []
         for half in range(2):
@@ -146,7 +146,7 @@ class Kills:
             self.undisturbed_round()
         for number in range(1, kills + 1):
             self.kill_round()
-            # Also shows that all works again.
+            # Also shows that exports work again.
             wait_until(self._works, timeout=2 * PATIENCE, what="an export after the kill")
             if number % CHECK_EVERY == 0 or number == kills:
                 self.check()

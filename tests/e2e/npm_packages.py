@@ -29,7 +29,7 @@ def _npm_ci(source, folder):
         shutil.copy(source / file, folder)
     log_file = folder / "install.log"
     with open(log_file, "wb") as log:
-        done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                              timeout=INSTALL_TIME, check=False)
+        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"], cwd=folder,
+                              stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=INSTALL_TIME, check=False)
     if done.returncode != 0:
         raise AssertionError(f"npm ci ended with status {done.returncode}:\n{log_file.read_text()[-3000:]}")

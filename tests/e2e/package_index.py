@@ -22,13 +22,15 @@ from harness import docker
 
 
 def gateway():
-    """The host's address on Husk's network, which the first session with a network makes."""
+    """The host's address on Husk's network, which the first session with a network creates."""
     return docker("network", "inspect", "--format", "{{range .IPAM.Config}}{{.Gateway}}{{end}}", "husk")
 
 
 class Index:
-    """Serves `folder`, and `pages` by path: (status, headers, body). `login` asks for user:password, `certificate` (a file with its key)
-    makes it HTTPS; `hold(name)` keeps requests for such a file waiting; `asked` lists paths, `askers` who asked and with what login."""
+    """Serves `folder`, and `pages` by path: (status, headers, body). `login` (user:password) is required if given.
+    `certificate` (a file with its key) makes it HTTPS. `hold(name)` keeps requests for such a file waiting. `asked`
+    lists the requested paths, `askers` the address and login of each request.
+    """
 
     def __init__(self, folder, login=None, certificate=None):
         self.folder = pathlib.Path(folder)
@@ -111,7 +113,7 @@ class Index:
 
 
 def add_wheel(folder, name, version, files=None, requires=(), extras=None):
-    """A wheel in a PEP 503 folder; `extras` maps an extra to what it needs."""
+    """Adds a wheel to a PEP 503 folder; `extras` maps an extra to its requirements."""
     plain = name.replace("-", "_")
     info = f"{plain}-{version}.dist-info"
     metadata = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
@@ -152,8 +154,9 @@ def add_tar(path, top, files, mode=0o644):
 
 
 def add_npm_package(index, name, version, package, files, below="/", host=None):
-    """A package of a registry at the path `below`; `package` is what its package.json says beside name and version, `host` where it
-    says that the tarball is."""
+    """Adds a package to a registry at the path `below`. `package` has the fields of its package.json other than name
+    and version. `host` is the host that the registry names in the tarball's URL.
+    """
     package = {"name": name, "version": version, **package}
     file = f"{name}-{version}.tgz"
     add_tar(index.folder / below.strip("/") / "-" / file, "package", {"package.json": json.dumps(package), **files})
@@ -167,7 +170,7 @@ def add_npm_package(index, name, version, package, files, below="/", host=None):
 
 
 def add_r_package(folder, name, version, files, imports="", archived=False):
-    """A source package in a repository as CRAN lays one out; `archived` puts it into the archive only."""
+    """Adds a source package to a repository with CRAN's layout; `archived` puts it into the archive only."""
     description = f"Package: {name}\nVersion: {version}\nTitle: A Test\nDescription: A test.\nLicense: MIT\n"
     description += "Author: Husk\nMaintainer: Husk <h@example.org>\n" + (f"Imports: {imports}\n" if imports else "")
     description += "NeedsCompilation: " + ("yes" if any(f.startswith("src/") for f in files) else "no") + "\n"

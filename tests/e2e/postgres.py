@@ -68,12 +68,12 @@ class Postgres:
         return subprocess.run([self.bin / "pg_isready", "-q", "-h", self.folder], env=self._env(), check=False).returncode == 0
 
     def sql(self, text):
-        """Rows of fields."""
+        """Runs SQL and returns rows of fields."""
         out = self._run("psql", "-h", self.folder, "-U", "husk", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-qAt", "-F", "\t", "-c", text)
         return [line.split("\t") for line in out.splitlines()]
 
     def processes(self):
-        """The parent first, because it would replace the others."""
+        """Pids, with the parent first, because it would restart the others."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return [self.process.pid, *map(int, children)]
 
@@ -93,7 +93,7 @@ class Postgres:
         self.signal_all(signal.SIGCONT)
 
     def kill(self):
-        """Like a power cut, except that the machine's memory is kept."""
+        """Kills the server without a clean shutdown. Unlike a power cut, this keeps what is in the page cache."""
         if self.process.poll() is None:
             self.signal_all(signal.SIGKILL)
         self.process.wait()

@@ -1,4 +1,4 @@
-"""A Docker engine for the tests, to be stopped, frozen and killed. The machine's engine is never touched: this one
+"""A Docker engine that tests can stop, freeze and kill. The machine's engine is never touched: this one
 lives in namespaces for processes, mounts and network, and everything in them ends with their first process.
 
 Images come from the machine's engine and are kept below the build folder, so that they are copied once for each
@@ -33,7 +33,8 @@ def image_of(language):
 
 
 class PrivateEngine:
-    """Made stopped; start() it. Use as a context manager: leaving it ends and removes everything. `config` is a daemon.json."""
+    """Not running at first: call start(). Use it as a context manager: leaving it ends and removes
+    everything. `config` is a daemon.json."""
 
     def __init__(self, languages=("python",), config=None):
         self.wanted = [image_of(language) for language in languages]
@@ -53,7 +54,7 @@ class PrivateEngine:
         self.init = self._start_init()
 
     def _start_init(self):
-        """The first process of the namespaces; it ends with us, and all others with it."""
+        """Starts the first process of the namespaces. It ends with us, and all others end with it."""
         command = [*AS_ROOT, "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child",
                    "--mount-proc", sys.executable, "-B", __file__]
         with open(self.log, "wb") as log:
@@ -66,7 +67,9 @@ class PrivateEngine:
     # --- its processes
 
     def processes(self, *names):
-        """Pids of the engine's own processes of these names, or all; those in containers are in namespaces of their own."""
+        """Pids of the engine's own processes with these names, or of all. Processes in containers are not included:
+        they have their own namespaces.
+        """
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -134,7 +137,7 @@ class PrivateEngine:
         return self.docker("images", "--format", "{{.Repository}}:{{.Tag}}").split()
 
     def stop(self):
-        """Stops it like a person does: dockerd ends all containers, unless it is configured to leave them."""
+        """Stops the engine as an operator does: dockerd ends all containers, unless it is configured to leave them."""
         self._end(signal.SIGTERM, DOCKERD)
 
     def kill(self, shims=False):
@@ -143,7 +146,7 @@ class PrivateEngine:
 
     def _end(self, signo, *names):
         assert self.signal(signo, *names), f"the private engine has no process {' or '.join(names)}; {self.last_words()}"
-        # containerd follows its dockerd; a shim that was only just being started shows up late.
+        # containerd ends with its dockerd. A shim that was just starting shows up late, so SIGKILL is repeated.
         again = names if signo == signal.SIGKILL else ()
         harness.wait_until(lambda: not (again and self.signal(signo, *again)) and not self.processes(DOCKERD, CONTAINERD, *names),
                            what="the end of the private engine")
@@ -155,7 +158,9 @@ class PrivateEngine:
         self.signal(signal.SIGSTOP, DOCKERD)
 
     def thaw(self):
-        """The program that started dockerd stops with it, and could then not see it end."""
+        """The program that started dockerd was stopped with it, and must continue too, or it would not see dockerd
+        end.
+        """
         self.signal(signal.SIGCONT, DOCKERD)
         if self.launcher and self.launcher.poll() is None:
             kill(self.launcher.pid, signal.SIGCONT)
@@ -194,7 +199,7 @@ class PrivateEngine:
         return harness.docker(*args, env=self._env(), **more)
 
     def containers(self):
-        """All that the engine knows, running or not."""
+        """All containers that the engine knows, running or not."""
         return self.docker("ps", "--all", "--format", "{{.Names}}").split()
 
     def last_words(self):
@@ -216,7 +221,9 @@ def kill(pid, signo):
 
 @contextlib.contextmanager
 def running(languages=("python",), config=None):
-    """A private engine that answers and has the images of these languages. Kept data that it can't use is thrown away once."""
+    """A private engine that answers and has the images of these languages. If the engine cannot use data kept from an
+    earlier run, the data is deleted and the start is tried once more.
+    """
     for attempt in (1, 2):
         engine = PrivateEngine(languages, config)
         try:

@@ -1,4 +1,4 @@
-"""Missing protections of a session: containers like a session's own, each with one change that husk-probe must find.
+"""Missing protections: containers like those of sessions, each with one change that husk-probe must notice.
 A row is a name, a change of the engine's command line, and the acts that must turn red.
 """
 
@@ -10,8 +10,8 @@ from harness import docker
 
 PROBE = "/opt/husk/husk-probe"
 ENTRYPOINT = "--entrypoint"
-# Named as in engine 20.10. This kind of machine has no CAP_SYS_RESOURCE to give, and capabilities unknown to the
-# engine cannot be added.
+# Capabilities that engine 20.10 knows, because an engine cannot add unknown ones. CAP_SYS_RESOURCE is missing, because
+# this kind of machine cannot grant it.
 CAPABILITIES = """CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST
  NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_TIME
  SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ""".split()
@@ -40,7 +40,7 @@ class Report:
 
 
 class Flags:
-    """The command line that starts a session's container, as the engine got it, to be changed."""
+    """The command line that starts a session's container, as the engine got it. Rows change it."""
 
     def __init__(self, words):
         self.words = list(words)
@@ -49,7 +49,7 @@ class Flags:
         return Flags(self.words)
 
     def drop(self, option, start=""):
-        """With its value, if that starts so."""
+        """Removes an option with its value, if the value starts with `start`."""
         at = [i for i, word in enumerate(self.words) if word == option and self.words[i + 1].startswith(start)]
         assert at, (option, start)
         for i in reversed(at):
@@ -69,7 +69,7 @@ class Flags:
         return self
 
     def swap(self, old, new):
-        """In every value."""
+        """Replaces a text in every value."""
         assert any(old in word for word in self.words), old
         self.words = [word.replace(old, new) for word in self.words]
         return self
@@ -85,7 +85,7 @@ class Flags:
 
 
 def capture(start, folder):
-    """A real session whose start is written down; (its container, the command line)."""
+    """Starts a real session, records how, and returns (its container, the command line)."""
     record = pathlib.Path(folder) / "words"
     script = pathlib.Path(folder) / "docker"
     script.write_text(f'#!/bin/bash\n[ "$1 $2" != "run --detach" ] || printf "%s\\0" "$@" >"{record}"\nexec docker "$@"\n')
@@ -101,7 +101,7 @@ def run(flags):
 
 
 def host_file_mounts(folder):
-    """A socket and a file in the place of each that must not be there."""
+    """Options that mount a file at each path where a session must not find a socket or a token."""
     file = pathlib.Path(folder) / "nothing"
     file.write_text("x")
     return [word for path in (*SOCKETS, TOKEN) for word in ("--volume", f"{file}:{path}")]
@@ -157,7 +157,7 @@ def everything_off(flags, folder):
 
 
 def beyond_this_machine(name):
-    """Acts that nothing can make work here: CVEs of old kernels, and what this kernel or engine does not have."""
+    """Acts that cannot work on this machine: CVEs of old kernels, and features that this kernel or engine lacks."""
     if name.startswith("CAP_"):
         bounding = int(next(line for line in open("/proc/self/status", encoding="ascii") if line.startswith("CapBnd")).split()[1], 16)
         return name.removeprefix("CAP_") not in CAPABILITIES and bool(bounding)
@@ -188,7 +188,7 @@ ip -6 route add default via fd99::1
 
 
 class OpenNetwork:
-    """Two network namespaces, made without an engine: whatever is asked in one answers in the other."""
+    """Two network namespaces, made without an engine: every address that one tries is answered by the other."""
 
     def __init__(self, addresses):
         self.v4 = " ".join(f"{a}/32" for a in addresses if ":" not in a)

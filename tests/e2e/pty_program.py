@@ -59,7 +59,7 @@ class Program:
         return termios.tcgetattr(self.other)
 
     def wait(self):
-        """Its exit code, with all that it has shown read, and the terminal as it was before."""
+        """Reads all output, checks that the terminal's settings were restored, and returns the exit code."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < deadline:
             self._read(0.05)

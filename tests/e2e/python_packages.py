@@ -9,7 +9,7 @@ INSTALL_TIME = 900
 
 
 def installed(requirements, build, name):
-    """A folder for PYTHONPATH with what the file `requirements` names. Safe to call from several processes."""
+    """A folder for PYTHONPATH with the packages that the file `requirements` names. Safe to call from several processes."""
     build.mkdir(parents=True, exist_ok=True)
     folder = build / f"{name}-{hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]}"
     stamp = folder / "installed"
@@ -17,7 +17,7 @@ def installed(requirements, build, name):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamp.exists():
             done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:",
-                                   "--target", folder, "--requirement", requirements],
+                                   "--no-compile", "--target", folder, "--requirement", requirements],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=INSTALL_TIME, check=False)
             assert done.returncode == 0, f"pip ended with status {done.returncode}:\n{done.stderr[-3000:]}"
             stamp.touch()

@@ -1,4 +1,4 @@
-"""Every message the server emits against the schemas of the specification, where a checkout of them is at hand.
+"""Checks every message that the server sends against the specification's schemas, if a checkout of them is available.
 
 They are looked for in $HUSK_SCHEMA_DIR and in `shared/mcp-schema` beside the repository; without them only the envelope is checked.
 """
@@ -23,7 +23,7 @@ RESULTS = {
 }
 
 
-# The tasks extension has a schema of its own: these are its words.
+# Written from the tasks extension, whose schema is separate from the specification's.
 _TASK = {
     "type": "object",
     "properties": {
@@ -105,7 +105,7 @@ def problems(line, method, era):
     return _problems(line, method, era)
 
 
-# The form in our answers: never inside a string, where the quotes would be escaped.
+# An id as our answers write it. It never matches inside a string, where the quotes would be escaped.
 _ID = re.compile(rb'(?<=[{,])"id":(?:-?\d+|"(?:[^"\\]|\\.)*")')
 
 
@@ -155,7 +155,7 @@ def _find_problems(line, method, era):
 
 
 def check(servers):
-    """All that these servers have said."""
+    """Checks all messages that these servers sent."""
     bad = []
     for server in servers:
         for line, method, era in server.lines:

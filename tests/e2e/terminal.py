@@ -11,12 +11,12 @@ import time
 
 from harness import PATIENCE
 
-# Cursor moves, colours and modes, but for those of pictures.
+# Cursor moves, colours and modes, but not the sequences of pictures.
 SEQUENCES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Terminal:
-    """rows × cols. `shown` is everything so far, raw."""
+    """A terminal of rows × cols. `shown` is the raw output so far."""
 
     def __init__(self, argv, env, cwd=None, term="xterm-256color", rows=30, cols=100):
         self.pid, self.fd = pty.fork()
@@ -51,12 +51,12 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def ask(self, line, prompt=">>> "):
-        """One line and Enter; what it shows up to the next prompt, without itself."""
+        """Types a line and Enter. Returns the output up to the next prompt, without the line itself."""
         self.type(line + "\r")
         return self.until("\n" + prompt).partition("\n")[2]
 
     def end(self):
-        """Its exit code, once it has ended by itself."""
+        """Waits until the program ends by itself and returns its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self._read(deadline):
             pass

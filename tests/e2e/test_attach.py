@@ -51,7 +51,7 @@ def test_a_person_and_an_agent_share_a_session(start):
         person.send(INTERRUPT, long)
         assert person.answer(long)["ending"] == "interrupted"
 
-        # Prompts belong to the person too.
+        # The prompt of a person's run is theirs: only they can answer it.
         asked = person.run(agent.id, "name = input('who? ')\nname.upper()", interactive=True, wait=60)
         assert asked["ending"] == "waiting" and asked["prompt"] == "who? "
         with pytest.raises(Refused) as refused:

@@ -1,4 +1,6 @@
-"""One table of behaviours × languages over the real server: rows in behaviours.py, a column a language in languages/."""
+"""One table of behaviours × languages over the real server: the rows are in behaviours.py, a column for each language
+in languages/.
+"""
 
 import contextlib
 import os
@@ -15,7 +17,7 @@ from behaviours_box import Box
 NATIVE = languages.columns()
 CONTRIB = languages.contrib_columns()
 COLUMNS = {**NATIVE, **CONTRIB}
-# tests/run has a job for each column; of those of contrib, in every run, for some and with some of their rows.
+# tests/run has a job for each column. A normal run has only some of contrib's columns, with some of their rows.
 ONLY = os.environ.get("HUSK_TEST_LANGUAGE")
 # Under gVisor: make test-long PARTS=gvisor.
 RUNTIME = os.environ.get("HUSK_TEST_RUNTIME")
@@ -35,7 +37,7 @@ LIMITS = {"CONTAINER_MEMORY_LIMIT": "640m", "CONTAINER_TMPFS_SIZE": "100m", "CON
 
 
 class Boxes:
-    """A session a language, lent to one row after the other. One whose row failed is not lent again."""
+    """A session for each language, lent to one row after the other. A session whose row failed is not lent again."""
 
     def __init__(self, server):
         self.server = server
@@ -56,7 +58,7 @@ class Boxes:
 
 
 def command():
-    """The server that has the runtimes of the cells."""
+    """The program to test: the normal husk, or the one with contrib's runtimes."""
     contrib = {language for language, _ in CELLS} - set(NATIVE)
     return [harness.contrib_binary(contrib), "mcp"] if contrib else None
 

@@ -1,4 +1,4 @@
-"""The command line: help, version, exit codes, and where words go."""
+"""The command line: help, version, exit codes, and which stream a message goes to."""
 
 import re
 import subprocess
@@ -73,7 +73,7 @@ def test_the_server_reports_the_same_version(tmp_path, shared_server):
 def test_wrong_usage(tmp_path, args, words):
     done = run(tmp_path, *args)
     assert done.returncode == 64
-    assert done.stdout == ""  # stdout is the protocol's
+    assert done.stdout == ""  # stdout is reserved for the protocol
     assert words in done.stderr
     assert len(done.stderr) < 2000
 
@@ -100,6 +100,6 @@ def test_the_client_program(tmp_path):
 
 
 def test_the_client_program_is_static():
-    """It runs in any Linux image."""
+    """A static program runs in any Linux image."""
     done = subprocess.run(["readelf", "--program-headers", str(build_dir() / "husk-client")], capture_output=True, text=True)
     assert done.returncode == 0 and "INTERP" not in done.stdout

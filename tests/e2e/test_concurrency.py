@@ -128,14 +128,22 @@ def test_many_calls_at_once(start):
     assert [a.tool().ok().value for a in answers] == [str(i) for i in range(200)]
 
 
+def until_end(session, answer):
+    """The end of a run. On a slow machine its first answer may be that it is queued."""
+    result = answer.tool()
+    while not result.is_error and result.ending == "running":
+        result = session.code(run=result.run, wait=60)
+    return result
+
+
 @each_transport
 def test_a_queue_is_bounded_by_its_bytes(start):
-    """Runs over the limit are rejected with a message, and the rest runs."""
+    """Calls over the limit are rejected with a message, and the others run."""
     session = start().session(network=False)
     first = session.start_code("import os, time\nwhile not os.path.exists('/workspace/go'): time.sleep(0.01)", 200)
     answers = [session.start_code(f"{i} #" + "x" * 7_000_000, 200) for i in range(6)]
     refused = [a.tool() for a in answers[4:]]
     session.shell("touch /workspace/go").ok()
     assert all(r.is_error and "runs of" in r.text and "waiting" in r.text for r in refused), refused
-    assert [a.tool().ok().value for a in answers[:4]] == ["0", "1", "2", "3"]
+    assert [until_end(session, a).ok().value for a in answers[:4]] == ["0", "1", "2", "3"]
     first.tool().ok()

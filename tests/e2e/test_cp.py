@@ -13,7 +13,7 @@ from pty_program import Program
 
 @pytest.fixture
 def cp(own_session, tmp_path):
-    """cp(*words) is husk cp in a folder of its own, with {} for the session."""
+    """cp(*words) runs husk cp in its own folder, with {} replaced by the session's id."""
     def copy(*words):
         command = [husk_binary(), "cp", *(word.format(own_session.id) for word in words)]
         env = clean_env(own_session.server.home)
@@ -30,7 +30,7 @@ def test_files_and_folders_both_ways(own_session, cp, tmp_path):
     (data / "deep" / "run.sh").chmod(0o750)
     os.utime(data / "a.csv", (1_600_000_000, 1_600_000_000))
 
-    # In: under its name, under another one, into a folder, and what a folder holds.
+    # Copy in: under its own name, under another name, into a folder, and a folder's contents.
     done = cp("data/a.csv", "{}:")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     for words in (("data/a.csv", "{}:b.csv"), ("data/a.csv", "{}:~/mine/"), ("data", "{}:"), ("data/a.csv", "data/deep", "{}:many"), ("data/.", "{}:/tmp")):
@@ -40,7 +40,15 @@ def test_files_and_folders_both_ways(own_session, cp, tmp_path):
                               "many/deep/run.sh /tmp/deep/run.sh | cut -d' ' -f1 | tr '\\n' ' '; stat -c %Y a.csv").ok().stdout
     assert found == " 6 1\n 6 a\n750 644 750 750 1600000000\n"
 
-    # Out.
+    # As with cp, an existing folder receives the source inside it, and a folder's contents are merged into it.
+    own_session.shell("mkdir there").ok()
+    for words in (("data/a.csv", "{}:there"), ("data/deep", "{}:there"), ("data/.", "{}:there"), ("data", "{}:there/not"), ("data/a.csv", "{}:there/a.csv")):
+        done = cp(*words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    assert own_session.shell("cd there; find . -type f | sort; rm -r ../there; cd ..").ok().stdout.split() == [
+        "./a.csv", "./deep/run.sh", "./not/a.csv", "./not/deep/run.sh"]
+
+    # Copy out.
     own_session.shell("echo changed >data/a.csv; echo 2 >data/new.csv").ok()
     here = tmp_path / "here"
     here.mkdir()
@@ -50,6 +58,10 @@ def test_files_and_folders_both_ways(own_session, cp, tmp_path):
     assert (here / "named.csv").read_text() == (data / "a.csv").read_text() == "changed\n"
     assert (here / "a.csv").read_text() == "a\n1\n" and (here / "fresh" / "new.csv").read_text() == "2\n"
     assert (here / "data" / "deep" / "run.sh").stat().st_mode & 0o100
+    # A single file keeps its mode and time, as files in a folder do.
+    cp("{}:data/deep/run.sh", "{}:~/mine/a.csv", "here/")
+    assert [(path.stat().st_mode & 0o700, int(path.stat().st_mtime) == 1_600_000_000) for path in (here / "run.sh", here / "a.csv")] \
+        == [(0o700, False), (0o600, True)]
     assert sorted(p.name for p in data.iterdir()) == ["a.csv", "deep", "new.csv"]
 
 
@@ -63,7 +75,7 @@ def test_names_prefixes_and_adoption(start, tmp_path):
     (tmp_path / "x").write_text("by name")
     assert copy("x", "sales:").returncode == 0
     assert copy(f"{session.id[:12]}:x", "back").returncode == 0 and (tmp_path / "back").read_text() == "by name"
-    # A session that no server has is taken over for the copy, and stays.
+    # A session without a server is taken over for the copy, and keeps running.
     server.kill()
     (tmp_path / "x").write_text("adopted")
     assert copy("x", "sales:y").returncode == 0

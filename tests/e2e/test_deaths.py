@@ -9,21 +9,22 @@ import harness
 SIGKILL = "killed by signal 9 (SIGKILL) — likely OOM or external kill"
 REMOVED = "container no longer exists (removed externally)"
 OOM = "OOM-killed — the code exhausted the container memory limit"
-# Shared memory that belongs to no process: killing processes does not give it back, so that PID 1 itself is all that is left to kill.
+# Shared memory that belongs to no process: killing processes does not free it, so in the end only PID 1 is left to
+# kill.
 SHARED_MEMORY = "while :; do perl -e '$s = 1 << 18; while (1) { shmwrite(shmget(0, $s, 01600), q(x) x $s, 0, $s) || exit }'; done"
 
-# what is done to the container from outside, one of the reasons
+# name -> (what is done to the container from outside, the possible reasons)
 DEATHS = {
     "kill": (("kill",), [SIGKILL]),
     "terminate": (("kill", "--signal", "TERM"), ["terminated by SIGTERM"]),
     "stop": (("stop",), ["terminated by SIGTERM"]),
     "hang up": (("kill", "--signal", "HUP"), ["exited with status 129 (container status: exited)"]),
-    # The engine kills it first, and either may be reported first.
+    # The engine kills the container before it removes it, and either may be reported first.
     "remove": (("rm", "--force", "--volumes"), [SIGKILL, REMOVED]),
 }
 
 
-each_transport = pytest.mark.usefixtures("transport")  # on each, a death shows in its own way
+each_transport = pytest.mark.usefixtures("transport")  # each transport notices a death differently
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_a_death_between_two_calls_is_reported(box, how):
     harness.docker(*command, box.container)
     harness.wait_until(lambda: box.container not in harness.docker("ps", "--all", "--format", "{{.Names}}").split())
     after = box.code("1")
-    if not after.is_error:  # the call was faster than the engine's word
+    if not after.is_error:  # the call was faster than the engine's event
         assert after.ending == "container_died"
         after = box.code("1")
     assert after.is_error and after.fields["error"] in [f"CONTAINER_DIED: {reason}" for reason in reasons]
@@ -91,7 +92,7 @@ def test_memory_that_no_process_holds_ends_the_session_with_that_cause(start):
     assert box.stop().success is True
 
 
-# Each is small, and makes itself as unlikely to be killed as it can.
+# Each process is small, and makes itself as unlikely to be killed as it can.
 HORDE = r"""python3 -c '
 import os
 for i in range(60):

@@ -1,4 +1,6 @@
-"""create_session(dependencies=…): real installers, PyPI where it answers and indexes that the tests build themselves."""
+"""create_session(dependencies=…): with real installers, with PyPI if it can be reached, and with indexes that the tests
+build themselves.
+"""
 
 import json
 import os
@@ -30,7 +32,7 @@ def test_versions_ranges_and_extras(begin, index):
     created = create(server, dependencies={"husk-demo[more]": ">=1.0,<2", "matplotlib": ""})
     session = session_of(server, created)
     assert created.dependencies["husk-demo[more]"] == "1.5"
-    assert created.dependencies["matplotlib"]  # the image's own
+    assert created.dependencies["matplotlib"]  # from the image
     assert session.code("import husk_demo, husk_other; husk_demo.version, husk_other.version").ok().value == "('1.5', '3.1')"
     exact = create(server, dependencies={"husk-demo": "1.0"})
     assert exact.dependencies == {"husk-demo": "1.0"}
@@ -86,7 +88,7 @@ def test_npm(begin):
 
 
 def test_r_from_a_repository_with_an_archive(begin, make_index):
-    """The old version is compiled; the one that needs it takes it as it is; what the image has is not fetched."""
+    """The old version is compiled, the package that needs it accepts it, and packages of the image are not fetched."""
     login = "canary-user:cAnArY/passw0rd"
     index = make_index(login=login)
     package_index.add_r_package(index.folder, "huskold", "1.0", archived=True, files={
@@ -150,7 +152,7 @@ def test_a_failed_install_is_a_failed_create(begin, index):
     assert result.fields["error"].startswith("RuntimeError: the dependencies could not be installed")
     assert result.fields["active_sessions"] == []
     wait_until(lambda: not left(server), what="everything of it to go")
-    for _ in range(2):  # nothing holds a slot
+    for _ in range(2):  # a failed create holds no slot
         session_of(server, create(server, dependencies={"husk-demo": "1.0"}))
 
 

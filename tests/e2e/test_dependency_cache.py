@@ -1,4 +1,4 @@
-"""Sets of dependencies are kept: who shares them, when they are rebuilt, and which are removed."""
+"""Sets of dependencies are cached: which servers share them, when they are rebuilt, and which are removed."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def test_the_second_create_uses_the_cache(begin, index):
     second = create(server, dependencies={"husk-other": "3.1", "husk-demo": ""})
     assert second.dependencies == first.dependencies == {"husk-demo": "2.0", "husk-other": "3.1"}
     assert len(index.asked) == asked, "an installer ran again"
-    # Another server of the same user finds it too, and so does one whose store is new.
+    # Another server of the same user finds the image too, even if its store is new.
     for home in (server.home, None):
         third = create(begin(home=home, **index.pip()), dependencies={"husk-demo": "", "husk-other": "3.1"})
         assert third.dependencies == first.dependencies
@@ -66,7 +66,7 @@ def test_least_recently_used_sets_are_removed(begin, index):
         session = session_of(server, create(server, dependencies={name: "1.0"}))
         kept[name] = docker("inspect", "--format", "{{.Config.Image}}", session.container)
         session.stop()
-    create(server, dependencies={"husk-a": "1.0"})  # used again, and in use
+    create(server, dependencies={"husk-a": "1.0"})  # now recently used, and in use
     created = create(server, dependencies={"husk-c": "1.0"})
     assert created.dependencies == {"husk-c": "1.0"}
     wait_until(lambda: not image_exists(kept["husk-b"]), what="the least recently used image to go")
@@ -97,7 +97,7 @@ def test_the_image_is_the_runtimes_plus_the_packages(begin, index):
     for key in ("Env", "Cmd", "Entrypoint", "User", "WorkingDir"):
         assert config.get(key) == base.get(key), key
     sizes = [int(docker("image", "inspect", "--format", "{{.Size}}", i)) for i in (image, entry["tag"])]
-    assert sizes[0] - sizes[1] < 1 << 20  # no cache of pip's
+    assert sizes[0] - sizes[1] < 1 << 20  # pip's cache is not in it
     assert session.shell("find /opt/husk/deps -not -user root -o -perm /7000 -o -not -type l -not -perm -004").stdout == ""
     layers = [json.loads(docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", i)) for i in (image, entry["tag"])]
     assert layers[0][:-1] == layers[1]

@@ -35,7 +35,7 @@ class Replaced:
         self.session = self.server.session(network=False)
 
     def put_right(self):
-        """Without a restart of Husk."""
+        """Repairs docker; Husk is not restarted."""
         self.broken.unlink()
         fresh = self.server.session(network=False)
         for session in (fresh, self.session):
@@ -49,7 +49,7 @@ class Replaced:
 
 
 def test_a_replaced_docker_client_is_survived(start, tmp_path):
-    """For example by a failed package update; later it is repaired."""
+    """A failed package update can replace the client, for example. Later the client is repaired."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         boxes = list(pool.map(lambda n: Replaced(start, tmp_path / f"docker-{n}", list(IMPOSTORS.values())[n]), range(len(IMPOSTORS))))
         for box in boxes:

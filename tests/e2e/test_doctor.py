@@ -1,4 +1,4 @@
-"""husk doctor: on this machine, on engines that are broken in every way, and for each kind of reader."""
+"""husk doctor: on this machine, with engines that are broken in many ways, and its output for people and programs."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def doctor(tmp_path):
 
 @pytest.fixture
 def fake(tmp_path):
-    """Makes a docker client of a shell script."""
+    """Writes a shell script that replaces the docker client."""
 
     def make(body):
         program = tmp_path / "docker"
@@ -111,7 +111,7 @@ def on_terminal(doctor, **settings):
     try:
         while chunk := os.read(main, 65536):
             text += chunk
-    except OSError:  # how Linux tells that the other end is closed
+    except OSError:  # how Linux reports that the other end is closed
         pass
     os.close(main)
     assert process.wait(PATIENCE) == 1
@@ -135,7 +135,7 @@ def test_probe_runs_a_session(doctor):
     checks = doctor.json("--probe", HUSK_THREAD_ID=thread)
     assert re.fullmatch(r"created in \d+ ms, 1\+1 in \d+ ms over socket, stopped in \d+ ms", checks["session python"]["detail"]), checks
     assert docker("ps", "--all", "--quiet", "--filter", store_label(clean_env(doctor.home))) == ""
-    assert [p.name for p in doctor.home.iterdir()] == ["state"]  # sessions that were tried are sessions: the store knows them
+    assert [p.name for p in doctor.home.iterdir()] == ["state"]  # doctor's trial sessions are recorded in the store
     assert list((doctor.home / "state" / "husk" / "servers").iterdir()) == []
 
 
@@ -198,13 +198,13 @@ BROKEN = {
 def test_client_that_is_broken(doctor, fake, kind):
     program = fake(BROKEN[kind])
     checks = doctor.json(HUSK_DOCKER=program)
-    for pid in of_program(program):  # what has daemonised
+    for pid in of_program(program):  # processes that became daemons
         os.kill(pid, signal.SIGKILL)
     assert checks["docker client"]["status"] == checks["engine"]["status"] == "fail"
     assert all("\033" not in check["detail"] for check in checks.values())
 
 
-# At a pace: one that takes all that the machine has would show no more.
+# At a limited rate: a flood that uses the whole machine would not show more.
 FLOODS = "exec perl -e 'while (1) { print q({\"ServerVersion\":) x 1e5; select undef, undef, undef, 0.05 }'"
 
 
@@ -232,7 +232,7 @@ def environment(pid):
 
 def test_engine_with_cgroup_v2(doctor, fake):
     checks = doctor.json(HUSK_DOCKER=fake(answering()))
-    assert doctor.done.returncode == 0 or checks["system"]["status"] == "fail"  # the sample is of an x86_64
+    assert doctor.done.returncode == 0 or checks["system"]["status"] == "fail"  # the recorded answer is from an x86_64 machine
     assert checks["cgroups"]["detail"] == "v2, driver systemd"
     assert checks["network"]["detail"].startswith("does not exist yet")
 

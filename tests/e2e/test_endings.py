@@ -11,7 +11,7 @@ import pytest
 
 import harness
 
-# The time limit of the next call after a fork bomb (the issue's own number).
+# The time limit of the next call after a fork bomb (the number in the issue).
 AFTER_BOMB = 10
 
 
@@ -26,7 +26,7 @@ def box(start):
 
 
 def lives(box):
-    """Variables and files are there."""
+    """Checks that variables and files were kept."""
     assert box.code("x + 1").ok().value == "42"
 
 
@@ -136,7 +136,7 @@ def test_a_broken_stream_loses_nothing(start):
 
 
 def test_a_session_stopped_while_it_starts(start):
-    """Its id can be learnt from an error's list; the create is answered, and a late cancel of it finds nothing."""
+    """Its id appears in the list of an error. The create is answered, and a late cancel of it has no effect."""
     server = start(CONTAINER_MAX_SESSIONS=1)
     creating = server.start_call("create_session", {"network": False})
     listed = server.call("create_session", {"network": False}).active_sessions
@@ -163,7 +163,7 @@ def test_a_cancelled_create_and_the_end_of_the_server_leave_nothing(start):
 
 
 def reaping(thread):
-    """Processes that remove what servers of this thread left behind."""
+    """Processes that remove leftovers of this conversation's servers."""
     found = []
     for pid, (_, command) in harness.processes().items():
         try:

@@ -7,7 +7,7 @@ import pytest
 import harness
 import private_engine
 
-# A hanging engine takes time, and so does the removal of what was left on it.
+# A hanging engine takes time, and so does the removal of leftovers from it.
 pytestmark = pytest.mark.timeout(600)
 # The time limit of calls that the fault does not concern: far less than the time in which the fault is noticed.
 UNDISTURBED = 15
@@ -47,7 +47,7 @@ def _networks(engine):
 
 @pytest.fixture
 def serve(engine, start):
-    """Starts servers on the private engine; they end before it is looked at for leftovers."""
+    """Starts servers on the private engine; they end before the engine is checked for leftovers."""
     return lambda **settings: start(engine=engine, **settings)
 
 
@@ -59,8 +59,8 @@ def running_cell(session, code="import time; time.sleep(100)"):
 
 
 def died(session, running, *words):
-    """The running call failed at once, the first call after it gives the same cause, and stopping it and a new
-    session work.
+    """The running call failed at once, the first call after it gives the same cause, the session can be stopped, and a
+    new one works.
     """
     ended = running.tool()
     assert ended.ending == "container_died" and not ended.is_error, ended.text
@@ -73,7 +73,7 @@ def died(session, running, *words):
 
 
 def works(server):
-    """Without a restart of Husk."""
+    """The server works again without a restart."""
     session = server.session(network=False)
     assert session.code("6 * 7").ok().value == "42"
     assert session.stop().success is True
@@ -127,7 +127,7 @@ def test_containers_that_outlive_their_engine_keep_working(serve, engine, tmp_pa
     ended = running.tool().ok()
     assert ended.stdout == "on\n" + "".join(f"{i}\n" for i in range(30)) and ended.value == "6"
     assert [answer.tool().ok().value for answer in waiting] == ["6", "70"]
-    # Nothing ran without an engine, and the caller got an answer in time.
+    # Without an engine nothing runs, and the caller gets an answer in time.
     engine.kill()
     assert server.call("create_session", {"network": False}).is_error  # by then the server has seen its streams break
     lost = session.code("open('/workspace/ran', 'w')", 2)
@@ -199,7 +199,7 @@ def test_a_hung_engine_is_reported(serve, engine):
     failed = stop.tool(100)
     assert failed.is_error and "did not answer in time" in failed.text
     engine.thaw()
-    # The cell that was under way runs at most once.
+    # The cell that was being sent runs at most once.
     assert session.code("x").ok().value in ("1", "2")
     assert beside.code("x").ok().value == "2"
     for one in (stopping, beside):
@@ -213,7 +213,7 @@ def test_a_hung_engine_is_reported(serve, engine):
 
 
 def test_an_engine_without_disk_space_is_reported(serve, engine):
-    """The part of the engine's data in which containers are kept is a small file system, and full."""
+    """The engine keeps its containers on a small file system, which is full."""
     server = serve()
     kept = server.session(network=False)
     containers = engine.kept / "data" / "containers"

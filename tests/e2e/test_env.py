@@ -26,6 +26,18 @@ def test_a_sessions_variables_and_directory_reach_all_its_processes(server):
     assert SECRET not in docker("inspect", session.container), "never in the container's own environment"
 
 
+def test_the_home_directory_has_two_names_everywhere(server):
+    """Tested here for create_session and execute_terminal, in tests/e2e/test_shell.py for consoles, and in
+    tests/scripts for the Python module.
+    """
+    for name in ("~", "$HOME"):
+        session = server.session(network=False, cwd=name)
+        assert session.code("import os\nos.getcwd()").ok().value == "'/home/sandbox'"
+        assert session.shell("pwd; mkdir -p below; cd /").ok().stdout == "/home/sandbox\n"
+        assert session.shell("pwd", cwd=f"{name}/below").ok().stdout == "/home/sandbox/below\n"
+        session.stop()
+
+
 def test_variables_of_a_run_end_with_it_and_only_their_names_are_kept(server):
     session = server.session(network=False)
     assert session.code("import os\nos.environ['KEY']", env={"KEY": SECRET}).ok().value == f"'{SECRET}'"
@@ -49,8 +61,8 @@ def test_a_sessions_variables_are_in_the_history_by_name(server):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ({"env": {"A=B": "1"}}, "A=B"), ({"env": {"": "1"}}, "a name that is none"), ({"env": {"a b": "1"}}, "a b"),
-    ({"env": {"A": "x" * (64 << 10)}}, "65536 are taken"), ({"env": {"A": 5}}, "env must be an object of strings"),
+    ({"env": {"A=B": "1"}}, "A=B"), ({"env": {"": "1"}}, "an invalid name"), ({"env": {"a b": "1"}}, "a b"),
+    ({"env": {"A": "x" * (64 << 10)}}, "the limit is 65536"), ({"env": {"A": 5}}, "env must be an object of strings"),
     ({"env": {"A": "x\0y"}}, "env must be an object of strings"), ({"env": "A=1"}, "env must be"),
 ])
 def test_a_bad_environment_is_refused_by_name_and_nothing_runs(session, arguments, words):

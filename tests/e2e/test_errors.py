@@ -25,7 +25,7 @@ def test_no_engine(start):
     assert "husk setup" in text or "start" in text.lower()
     assert "/nonexistent/docker.sock" in text or "engine" in text.lower() or "daemon" in text.lower()
     assert server.ping() < 5
-    check_plain(server.call("create_session", {"network": False}))  # and again, each time
+    check_plain(server.call("create_session", {"network": False}))  # the next create fails in the same way
 
 
 def test_no_docker_client(start, tmp_path):
@@ -80,7 +80,7 @@ def test_no_image(start):
 
 
 def test_a_foreign_image_is_rejected(start, session):
-    """It has no husk-client: the session does not start, and nothing is left."""
+    """The image has no husk-client: the session does not start, and nothing is left."""
     from harness import docker
 
     image = docker("inspect", "--format", "{{.Config.Image}}", session.container)
@@ -104,7 +104,7 @@ def test_unknown_session(shared_server, session, tool, arguments):
     assert "nosuchsession" in text or result.fields.get("success") is False
     if tool != "stop_session":
         assert "not found" in text
-        assert session.id in text  # those that could be meant
+        assert session.id in text  # the error lists the sessions that could be meant
 
 
 def test_an_error_without_sessions_says_to_create_one(server):
@@ -178,6 +178,22 @@ def test_clear_slips_in_arguments_are_corrected(session):
 def test_only_existing_languages_are_accepted(shared_server):
     for language in ("julia", "cobol", ""):
         assert "INVALID_INPUT" in check_plain(shared_server.call("create_session", {"language": language}))
+
+
+@pytest.mark.parametrize("network", [True, False])
+@pytest.mark.parametrize("language, cells, command, package, install", [
+    ("python", ["import nopkg.sub"], "python3 -c 'import nopkg'", "nopkg", "pip install nopkg"),
+    ("node", ["require('nopkg')", "await import('nopkg/sub')"], "node -e \"require('nopkg')\"", "nopkg", "npm install nopkg"),
+    ("r", ["library(nopkg)", "nopkg::f()"], "Rscript -e 'library(nopkg)'", "nopkg", 'install.packages("nopkg")'),
+])
+def test_a_missing_package_has_one_hint(shared_server, language, cells, command, package, install, network):
+    session = shared_server.session(language=language, network=network)
+    hint = f"Install it ({install}), or name it in `dependencies` of create_session." if network else \
+        f'This session has no network, so nothing can be installed in it: call create_session with `dependencies`: {{"{package}": ""}}.'
+    for answer in [*(session.code(cell) for cell in cells), session.shell(command)]:
+        before, _, after = answer.text.partition("⟦hint⟧ ")
+        assert after == hint and "install" not in before.replace(command, "").lower() and "dependencies" not in before, answer.text
+    session.stop()
 
 
 def test_limits_on_the_size_of_code(session):

@@ -17,7 +17,7 @@ PUBLIC, PUBLIC6 = "198.51.100.10", "2001:db8:99::10"
 METADATA = "169.254.169.254"
 PRIVATE = ["10.99.0.10", "172.20.1.1", "192.168.77.7", "100.64.7.7", METADATA]
 PRIVATE6 = ["fd99::10", "fd00:ec2::254"]
-# The machine's own.
+# The machine's own addresses.
 OWN, OWN6 = ["198.51.100.1", "10.99.0.1"], ["2001:db8:99::1", "fd99::1"]
 SUBNET6 = "fd55::/64"
 PORT = 8000
@@ -65,7 +65,7 @@ while True:
             key.fileobj.sendto(data, peer)
 """
 
-# Deletes the table, as a firewall that is started anew does with everybody's rules.
+# Deletes the table, like a firewall service that flushes all rules when it restarts.
 DELETE = """
 import socket, struct
 def message(kind, flags, family, resource, body=b""):
@@ -123,7 +123,7 @@ def _engine():
 
 @pytest.fixture
 def engine(_engine):
-    """Without a fence, and with a network that has IPv6 too."""
+    """A private engine without a fence, whose network also has IPv6."""
     _engine.enter(sys.executable, "-c", DELETE)
     make_network(_engine, "--opt", "com.docker.network.bridge.name=husk0", "--label", "husk.bridge=husk0", "--ipv6", "--subnet", SUBNET6)
     yield _engine
@@ -162,7 +162,9 @@ def look(engine):
 
 # evidence: network-fence
 def test_only_public_addresses_are_reached(engine, serve):
-    """Over both protocols: not what is private, the metadata address, the machine by any of its addresses, or the bridge's gateway."""
+    """Over IPv4 and IPv6, a session cannot reach private addresses, the metadata address, the machine's addresses or
+    the gateway.
+    """
     session = online(serve())
     everything = [PUBLIC, PUBLIC6, *PRIVATE, *PRIVATE6, *OWN, *OWN6, *gateways(engine)]
     assert len(set(everything)) >= 14
@@ -178,7 +180,7 @@ def test_the_probe_finds_nothing_open(engine, serve):
 
 # evidence: network-fence
 def test_private_resolvers_are_reachable(engine, serve):
-    """Resolvers are private nearly everywhere."""
+    """Resolvers have private addresses nearly everywhere."""
     session = online(serve())
     resolvers = ["10.99.0.10", "fd99::10", *gateways(engine)]
     assert reached(session, resolvers, 53) == resolvers
@@ -192,7 +194,7 @@ def test_the_operator_opens_networks(engine, serve):
 
 
 def test_the_operator_opens_everything(engine, serve):
-    """Which also shows that all of it is there to be reached."""
+    """This also shows that every address of the other tests can be reached."""
     everything = [PUBLIC, PUBLIC6, *PRIVATE, *PRIVATE6, *OWN, *OWN6, *gateways(engine)]
     assert reached(online(serve(CONTAINER_NETWORK_PRIVATE="all")), everything) == everything
 
@@ -263,7 +265,7 @@ def test_an_older_network_in_use_is_reported(engine, serve):
 
 @pytest.fixture
 def powerless(tmp_path):
-    """A docker client whose engine gives nobody the right to set rules."""
+    """A docker client whose engine does not let any container set rules."""
     script = tmp_path / "docker"
     script.write_text('#!/bin/bash\nargs=()\nfor a; do [ "$a" != NET_ADMIN ] || a=CHOWN; args+=("$a"); done\nexec docker "${args[@]}"\n')
     script.chmod(0o755)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import tarfile
@@ -54,6 +55,31 @@ def host(tmp_path_factory):
     server.shared = server.session(network=False)
     yield server
     server.stop()
+
+
+def leaves(value, name=""):
+    """Each value that is not an object or a list, and each empty object or list, with its name."""
+    inside = list(value.items()) if isinstance(value, dict) else [(name, item) for item in value] if isinstance(value, list) else []
+    return [leaf for key, item in inside for leaf in leaves(item, key)] or [(name, value)]
+
+
+@pytest.mark.parametrize("paths", [["one.csv"], ["folder"], ["one.csv", "folder", "odd", "empty.txt", "missing", "/etc/passwd"]],
+                         ids=["file", "folder", "several"])
+def test_an_answer_about_exports_repeats_nothing_and_has_no_empty_fields(host, paths):
+    host.shared.shell("mkdir -p folder/sub; echo a >one.csv; echo b >folder/sub/b; echo c >odd; : >empty.txt").ok()
+    answer = get(host.shared, *paths)
+    text = json.loads(answer.content[0]["text"])
+    assert text == answer.fields and len(text["files"]) == len(paths)
+    for name, value in leaves({"text": text, "content": answer.content[1:]}):
+        assert value not in (None, "", [], {}), name
+    for entry in text["files"]:
+        texts = [value for _, value in leaves(entry) if isinstance(value, str)]
+        assert len(set(texts)) == len(texts), "a value is repeated"
+        # host_path is a folder of the store, which is named after the hash.
+        hashes = [value for value in texts if re.search(r"[0-9a-f]{32}", value) and value != entry.get("host_path")]
+        assert hashes == ([entry["hash"]] if entry["success"] else [])
+        assert not hashes or re.fullmatch(r"blake2b-256:[0-9a-f]{64}", hashes[0])
+    assert [entry["success"] for entry in text["files"]] == [path not in ("missing", "/etc/passwd") for path in paths]
 
 
 def test_text_and_bytes_from_the_arguments_are_imported(host):
@@ -134,14 +160,14 @@ def test_a_directory_survives_import_and_export(host, tmp_path):
     make_tree(tree)
     (file,) = imported(host.shared, {"source": str(tree) + "/", "destination": "tree/"})
     assert file["destination"] == "/workspace/tree" and file["size"] > 30_000_000 and "notices" not in file
-    assert int(host.shared.shell("du -sk tree").stdout.split()[0]) < 2000  # the hole is one
+    assert int(host.shared.shell("du -sk tree").stdout.split()[0]) < 2000  # the hole is still a hole
     (file,) = exported(host.shared, "tree")
     assert file["directory"] and file["host_path"].endswith(".tar") and file["mime_type"] == "application/x-tar"
     with tarfile.open(file["host_path"]) as tar:
         tar.extractall(tmp_path)
     assert look(tmp_path / "tree") == look(tree)
     assert os.path.getsize(file["host_path"]) < 1_000_000
-    # It is imported again from the tar; so are a single file and a directory of it.
+    # The tree is imported again from the tar, and so are a single file and a directory of it.
     files = imported(host.shared, {"session_id": host.shared.id, "path": "/workspace/tree", "destination": "copy"},
                      {"session_id": host.shared.id, "path": "tree/sub/plain", "destination": "one"},
                      {"session_id": host.shared.id, "path": "tree/sub", "destination": "some"})
@@ -155,7 +181,7 @@ def test_a_directory_survives_import_and_export(host, tmp_path):
 
 # evidence: hard-links
 def test_hard_links_are_one_file(host):
-    """65,000 names of one file are exported, counted and imported as one; before, each was a file of 100 kB."""
+    """65,000 names of one file of 100 kB are exported, counted and imported as one file."""
     host.shared.shell("mkdir links; head -c 100000 /dev/urandom > links/a; "
                       "python3 -c 'import os; [os.link(\"links/a\", f\"links/{i}\") for i in range(64_999)]'")
     (file,) = exported(host.shared, "links")
@@ -179,14 +205,16 @@ def test_a_file_is_exported(host):
     assert file["session_id"] == host.shared.id and "download_url" not in file
     (link,) = [b for b in result.content if b["type"] == "resource_link"]
     assert link["uri"] == file["uri"] and link["size"] == len(content) and link["name"] == "result.bin"
-    # The same content again is the same file.
+    # Exporting the same content again gives the same file.
     (again,) = exported(host.shared, "/workspace/out/../out/result.bin")
     assert again["host_path"] == file["host_path"] and again["uri"] != file["uri"]
     assert os.listdir(storage(host) / "exports" / "incoming") == []
 
 
 def test_a_large_file_is_exported(start, transport, tmp_path):
-    """Over the socket as a descriptor, over exec as data: the same content has the same name, and is hashed in pieces."""
+    """It is passed as a descriptor over the socket, and as data over exec. The same content gets the same name, and is
+    hashed in pieces.
+    """
     server, piece = start(IMPORT_ALLOWED_DIRS=tmp_path), 4 << 20
     session = server.session(network=False)
     content = os.urandom(2 * piece + 1)
@@ -252,7 +280,7 @@ def test_only_allowed_folders(host, tmp_path):
         assert not file["success"] and "outside allowed directories. Configure IMPORT_ALLOWED_DIRS" in file["error"], file
         assert str(host.allowed) in file["error"] and "husk mcp --allow DIR" in file["hint"], file
     assert host.shared.shell("ls -d denied*").exit_code == 2
-    # A link that stays inside is followed, since it was named; one inside a directory is copied as a link.
+    # A link that was named itself is followed if it stays inside; a link in a named directory is copied as a link.
     assert imported(host.shared, {"source": str(host.allowed / "link-in")})[0]["size"] == 4
 
 
@@ -269,7 +297,9 @@ def test_special_files_of_the_host(host):
 
 # evidence: paths-host
 def test_husks_own_files_cannot_be_imported(start, tmp_path):
-    """Not even if a setting allows the folders that contain it, and not by another name of the same file."""
+    """They cannot be imported even if a setting allows the folders that contain them, and not by another name of the
+    same file.
+    """
     server = start(IMPORT_ALLOWED_DIRS=tmp_path)
     session = server.session(network=False)
     imported(session, {"file_content": "secret export", "destination": "e.txt"})
@@ -386,7 +416,7 @@ def test_a_session_that_is_stopped_between_entries_is_reported(start):
     call = server.start_call("export_files", {"session_id": session.id, "files": [{"source": name} for name in names]})
     server.call("stop_session", {"session_id": session.id})
     result = call.tool()
-    server.request("tools/list").result()  # the server is there to say so
+    server.request("tools/list").result()  # the server still answers
     if not result.is_error:
         assert [os.path.basename(f["path"]) for f in result.files] == names
         assert not result.files[-1]["success"] and result.files[-1]["error"], result.text
@@ -426,7 +456,7 @@ def test_resources_in_each_revision(start, era):
 
 # evidence: names-clean
 def test_names_are_shown_like_output(start):
-    """A file name cannot look like a label of Husk's, and none of it is hidden from people."""
+    """A file name cannot look like one of Husk's labels, and no part of it is hidden from people."""
     server = start()
     session = server.session(network=False)
     name = "\u27e6note\u27e7 \u202edone\u00ad\u301aok\u301b.txt"

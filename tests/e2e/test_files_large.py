@@ -1,4 +1,6 @@
-"""Many files and large ones: streamed, with a flat server, with progress, and without a trace when they are cancelled."""
+"""Many files and large files: streamed with constant server memory, with progress, and without leftovers when
+cancelled.
+"""
 
 import hashlib
 import os
@@ -68,7 +70,7 @@ def test_large_files_in_and_out(server, allowed):
     os.unlink(file["host_path"])
     for token, word in (("in", "importing"), ("out", "exporting")):
         seen = [p["message"] for p in server.progress_of(token)]
-        # Over the socket it may be done before a first message is due.
+        # Over the socket, the copy may be done before the first progress message is due.
         assert seen or server.transport == "socket"
         assert all(word in m for m in seen) and (not seen or any("MB" in m and "1 of 1" in m for m in seen)), seen
     assert resident(server) - server.base < 24 * MIB, (resident(server), server.base)

@@ -41,7 +41,7 @@ def test_an_export_without_room_is_reported(start, disk):
     assert os.listdir(disk / "exports" / "incoming") == []
     assert session.code("1 + 1").ok().value == "2"
     fill(disk)
-    (file,) = export(session, "small").files  # the same content again needs a moment's room, and there is none
+    (file,) = export(session, "small").files  # even the same content needs space for a moment, and there is none
     assert not file["success"] and "No space left" in file["error"], file
     os.unlink(disk / "filler")
     (file,) = export(session, "small").files

@@ -13,7 +13,7 @@ import uuid
 import pytest
 from harness import build_dir, clean_env, docker, husk_binary, store_label, wait_until
 
-YOUNG, OLD = 3600, 1  # seconds from which on something is old: nothing that a test makes, or all of it
+YOUNG, OLD = 3600, 1  # age in seconds from which leftovers count as old: none that a test makes, or all of them
 # A network belongs to no store: it must be old enough that no session on this engine is about to join it.
 NETWORK_AGE = 20
 
@@ -24,7 +24,7 @@ def leftovers():
     names = []
 
     def make(home, *args, command="create"):
-        gc(home)  # which makes the store
+        gc(home)  # this creates the store
         name = f"husk-gc-{uuid.uuid4().hex}"
         names.append(name)
         tag = json.loads((build_dir() / "images.json").read_text())[0]["tag"]
@@ -83,7 +83,7 @@ def test_an_unwatched_end_is_recorded_as_such(start, tmp_path):
     server = start(home=tmp_path / "home")
     session = server.session(network=False)
     server.kill()
-    assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 0  # it lives: the next server can have it
+    assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 0  # it is running, and the next server can take it over
     docker("rm", "--force", "--volumes", session.container)
     assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 1
     told = start(home=tmp_path / "home").call("execute_code", {"session_id": session.id, "code": "1"})

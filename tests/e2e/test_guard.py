@@ -1,4 +1,6 @@
-"""Code in a session against PID 1 and the controller's `attach`: it may try everything and changes nothing, and the lease holds."""
+"""Code in a session attacks PID 1 and the controller's `attach`: nothing that it tries has an effect, and the lease
+holds.
+"""
 
 import json
 import time
@@ -118,7 +120,7 @@ print(json.dumps(seen))
 
 
 def session_of(folder, language, **more):
-    """A session with the attack in it, for as long as somebody holds it."""
+    """Yields a session that has the attack as a file, and ends it afterwards."""
     with Server(folder, HUSK_TRANSPORT="exec", **more) as server:
         session = server.session(language=language, network=False)
         session.code("alive = 'alive'").ok()
@@ -133,7 +135,7 @@ def victim(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def stock_victim(tmp_path_factory):
-    """The same behind husk-jupyter."""
+    """The same with a stock kernel behind husk-jupyter."""
     yield from session_of(tmp_path_factory.mktemp("stock"), "ipykernel", command=[contrib_binary(["ipykernel"]), "mcp"])
 
 
@@ -147,7 +149,7 @@ def state_of_pid1(session):
         "policy": stat[38],
         "oom": open(f"/proc/{pid}/oom_score_adj").read(),
         "affinity": [line for line in open(f"/proc/{pid}/status") if line.startswith("Cpus_allowed:")],
-        "running": stat[0] in "SR",
+        "running": stat[0] not in "TtZX",  # neither stopped, traced nor dead; it may wait for a disk
     }
 
 

@@ -11,7 +11,8 @@ import gvisor
 import harness
 import pytest
 
-# As sandbox code: the letter that is asked for, with its own credentials, and with those of the manager's user.
+# Code of a session that sends the requested byte without credentials, with its own and with those of the manager's
+# user.
 KNOCK = """
 import json, socket, struct
 def knock(credentials):
@@ -74,7 +75,7 @@ def test_a_cell_is_interrupted_and_its_interpreter_lives(session):
 
 # evidence: control-gvisor
 def test_only_the_manager_can_connect(session):
-    """Its SO_PEERCRED shows the asking process; credentials messages show their sender."""
+    """SO_PEERCRED names the connecting process, and a credentials message names its sender."""
     heard = session.code(KNOCK).ok().value
     assert set(re.findall(r"'([^']*)'", heard)) <= {"?", "", "PermissionError", "ConnectionResetError", "BrokenPipeError"}, heard
     assert session.code("1 + 1").ok().value == "2", "PID 1 has not changed hands"
@@ -126,7 +127,7 @@ def measure(server):
 
 if harness.LONG:
     def test_what_it_costs(engine, server, tmp_path, capsys):
-        """Both on one engine, in turn."""
+        """Measures gVisor and the default runtime in turn, on one engine."""
         with harness.Server(tmp_path, engine=engine, HUSK_TRANSPORT="exec") as plain:
             rounds = [(measure(plain), measure(server)) for _ in range(2)]
         with capsys.disabled():

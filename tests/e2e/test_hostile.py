@@ -9,7 +9,7 @@ import hostile
 import hostile_inside
 import pytest
 
-# One that never changes, and fresh ones in long runs: a failure names its seed.
+# Every run uses the fixed seed; long runs add random ones. A failure names its seed.
 FIXED = 20261118
 FRESH = 10 if harness.LONG else 0
 P99 = 0.100

@@ -66,7 +66,7 @@ def test_a_running_cell_is_listed_and_not_disturbed(own_session):
     wait_until(lambda: look(s)["runs"][0]["state"] == "running", what="the cell")
     info = look(s)
     [listed] = info["runs"]
-    assert (listed["run"], listed["tool"]) == (run, "execute_code") and names(info) == ["x"] and "before it" in info["note"]
+    assert (listed["run"], listed["tool"]) == (run, "execute_code") and names(info) == ["x"] and "before the running cell" in info["note"]
     assert s.code(run=run, interrupt=True).ending == "interrupted"
     assert set(names(look(s))) == {"x", "y"}
 

@@ -10,7 +10,7 @@ from harness import META, Session, children_of
 
 @pytest.fixture
 def window(start, tmp_path):
-    """Starts servers that share a home, like windows of one client or the same one opened again."""
+    """Starts servers that share a home, like several windows of one client, or one window that is reopened."""
     return lambda **settings: start(home=tmp_path / "home", **settings)
 
 
@@ -44,7 +44,7 @@ ELICITS = {META + "clientCapabilities": {"elicitation": {}}}
 
 
 def test_the_users_answers_reach_the_program(start):
-    """PROMPTS_ANSWERED_BY=user: a client that has forms is asked for input, and the model for passwords."""
+    """PROMPTS_ANSWERED_BY=user: a client with forms is asked for input, but passwords are requested from the model."""
     server = start(PROMPTS_ANSWERED_BY="user")
     session = server.session()
     call = {"name": "execute_code", "arguments": {"session_id": session.id, "code": ASKS, "interactive": True}}
@@ -111,7 +111,7 @@ def test_full_screen_programs_can_be_used(own_session):
 
 
 def one_plus_one_beside(other, pending):
-    """The longest that another session took for 1+1 while a call was under way, in seconds."""
+    """The longest time in seconds that another session took for 1+1 while a call was in progress."""
     longest = 0
     while not pending.done:
         began = time.monotonic()
@@ -187,7 +187,7 @@ def test_a_kernel_that_dies_during_a_prompt_is_reported(own_session):
     s = own_session
     asks = is_waiting(s.code("import os\nprint(os.getpid(), flush=True)\ninput('? ')", interactive=True), "? ")
     text = s.shell(f"kill -9 {asks.stdout.strip()}").text
-    while "kernel_died" not in text:  # it takes a moment until it is known
+    while "kernel_died" not in text:  # the death is noticed after a moment
         died = s.code(run=asks.run, wait=60)
         assert not died.is_error, died.text
         text += died.text
@@ -200,7 +200,7 @@ def test_a_kernel_that_dies_during_a_prompt_is_reported(own_session):
     ("execute_code", {"code": "1", "input": "x"}, "input needs run"),
     ("execute_code", {"run": 1, "input": "x", "interrupt": True}, "input and interrupt exclude each other"),
     ("execute_code", {"run": 999, "input": "x"}, "there is no run 999"),
-    ("execute_code", {"run": 1, "interactive": True}, "interactive belongs to the start"),
+    ("execute_code", {"run": 1, "interactive": True}, "interactive applies only to a new run"),
     ("execute_code", {"run": 1, "input": "x" * 32769}, "input is too long (32769 bytes, at most 32768)"),
     ("execute_terminal", {"command": "true", "rows": 10}, "rows needs interactive"),
     ("execute_terminal", {"command": "true", "interactive": True, "cols": 501}, "cols must be an integer from 1 to 500"),

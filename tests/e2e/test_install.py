@@ -31,7 +31,7 @@ def test_all_files_are_installed(tree):
 
 
 def test_setup_finds_its_recipes_and_the_images_are_those_of_the_program(tree, tmp_path):
-    """They are there already, by the same names: nothing is built."""
+    """The images exist already under the same names, so nothing is built."""
     done = run(tree, tmp_path, "setup")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(": there") >= 3 and "answers" in done.stdout
@@ -75,7 +75,7 @@ def test_completion_in_bash():
 
 
 def test_the_programs_are_built_without_the_tests():
-    """make run, make install and make dist compile what is installed, not the tests and fuzzers."""
+    """make run, make install and make dist compile only the programs that are installed, not the tests and fuzzers."""
     makefile = (ROOT / "Makefile").read_text()
     assert "ninja -C $(BUILD) programs" in makefile and "ninja -C $(BUILD)-install programs" in makefile
     commands = subprocess.run(["ninja", "-C", build_dir(), "-t", "commands", "programs"], capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,6 @@
-"""husk jupyter: a session as a Jupyter kernel, seen by Jupyter's own clients. More of it in long/test_jupyter_clients.py."""
+"""husk jupyter: a session as a Jupyter kernel, seen by Jupyter's own clients. More tests are in
+long/test_jupyter_clients.py.
+"""
 
 import json
 import pathlib
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """A session of a server that serves somebody else too."""
+    """A session of an MCP server, which the tests also use directly, as an agent."""
     server = Server(tmp_path_factory.mktemp("server"))
     yield server.session(network=False)
     server.stop()
@@ -48,6 +50,25 @@ def test_person_and_agent_share_variables(session, face, client):
     assert (info["status"], info["implementation"], info["language_info"]["name"]) == ("ok", "husk", "python")
 
 
+MODULE = "import sys, husk\nwith husk.Session(network=False) as s:\n    s.run('x = 41')\n    print(s.id, flush=True)\n    sys.stdin.readline()\n    print(s.run('y').value)"
+
+
+def test_a_session_of_the_python_module_is_opened(tmp_path):
+    """A script keeps its session open; `husk jupyter` shares its variables with the script."""
+    env = clean_env(tmp_path, PYTHONPATH=str(ROOT / "clients" / "python"), HUSK_LIBRARY=str(build_dir() / "libhusk" / "libhusk.so"))
+    script = subprocess.Popen([sys.executable, "-c", MODULE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+    try:
+        face = Face(script.stdout.readline().strip(), env)
+        try:
+            face.client().run("y = x + 1")
+        finally:
+            face.end()
+        assert script.communicate("\n", timeout=PATIENCE)[0] == "42\n"
+    finally:
+        script.kill()
+        script.wait()
+
+
 def test_output_is_live_and_in_order(client):
     reply, outputs = client.run("""
 import sys
@@ -66,7 +87,7 @@ handle.update(HTML('<b>2</b>'))
     assert [one["data"]["text/html"] for one in shown] == ["<b>1</b>", "<b>2</b>"]
     assert [one["transient"] for one in shown] == [{"display_id": "h"}] * 2
     assert outputs.of("execute_result")[0]["execution_count"] == reply["execution_count"]
-    # Much output: the head as it comes, the end, and how much is missing between them.
+    # Much output: the beginning is shown live, then the end, with a note of how much is missing between them.
     _, outputs = client.run("for i in range(30000): print(i, 'x' * 10)")
     assert outputs.text().startswith("0 xxxxxxxxxx\n") and outputs.text().endswith("29999 xxxxxxxxxx\n")
     assert "bytes cut] ..." in outputs.text() and "~/.husk/runs/" in outputs.text("stderr")
@@ -74,7 +95,7 @@ handle.update(HTML('<b>2</b>'))
 
 def test_errors_abort_queued_cells_and_silent_cells_send_nothing(client):
     count = client.run("1")[0]["execution_count"]
-    # The first one takes until the others are there.
+    # The first cell runs until the others have arrived.
     ids = [client.raw.execute(code) for code in ("import time; time.sleep(1)\n1 / 0", "never = 1", "never = 2")]
     replies = [client.reply_to(one) for one in ids]
     assert [reply["status"] for reply in replies] == ["error", "aborted", "aborted"]
@@ -86,7 +107,7 @@ def test_errors_abort_queued_cells_and_silent_cells_send_nothing(client):
     assert (reply["status"], outputs) == ("ok", [])
     reply, outputs = client.run("'never' in globals()")
     assert outputs.of("execute_result")[0]["data"]["text/plain"] == "False"
-    assert reply["execution_count"] == count + 4  # neither the quiet one nor those that were aborted
+    assert reply["execution_count"] == count + 4  # silent and aborted cells do not count
     assert client.run("   \n")[0]["status"] == "ok"
 
 
@@ -118,7 +139,7 @@ def test_completion_help_and_completeness_come_from_the_interpreter(client):
     assert reply["found"] and "number of items" in reply["data"]["text/plain"]
     for code, status in (("1 + 1", "complete"), ("def f():", "incomplete"), ("1 +* 1", "invalid")):
         assert client.ask("is_complete_request", {"code": code})["status"] == status, code
-    # While a cell runs queries cannot be answered: an empty answer comes at once.
+    # While a cell runs, queries cannot be answered: they get an empty answer at once.
     began = client.raw.execute("import time; time.sleep(3600)")
     client.wait_for(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == began)
     assert client.ask("complete_request", {"code": "attri", "cursor_pos": 5})["matches"] == []
@@ -179,7 +200,7 @@ def test_an_end_of_the_interpreter_is_reported_with_its_cause(client):
 
 # evidence: jupyter-face
 def test_the_face_ends_with_the_session(session, face, client):
-    """The last test of the session."""
+    """Must be the last test that uses the session."""
     began = client.raw.execute("import time; time.sleep(3600)")
     client.wait_for(lambda m: m["msg_type"] == "execute_input")
     session.server.call("stop_session", {"session_id": session.id})
@@ -237,7 +258,7 @@ def test_sessions_of_the_python_module(tmp_path):
             subprocess.run([husk_binary(), "cp", tmp_path / "file", f"{session}:"], env=env, timeout=PATIENCE, check=True)
             assert face.clients[0].value("open('file').read()") == "'copied'"
         finally:
-            # It goes while a client is there.
+            # The script ends while a client is connected.
             said, _ = script.communicate("\n", timeout=PATIENCE)
             face.end(signo=None)
         assert "[1, 2, 3, 4]" in said and script.returncode == 0

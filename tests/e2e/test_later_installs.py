@@ -23,7 +23,7 @@ def test_native_modules_load_from_the_home_directory(begin):
 
 
 def test_later_installs_of_npm_packages(begin):
-    """One with a native module, which loads from the workspace."""
+    """One package has a native module, which is loaded from the workspace."""
     server = begin()
     session = server.session(language="node", network=True)
     done = session.shell("npm install is-number@7.0.0 @node-rs/crc32@1.10.6", 200)

@@ -1,4 +1,4 @@
-"""libhusk as it is installed: what it exports, and its examples as a stranger compiles and runs them."""
+"""The installed libhusk: the symbols that it exports, and its examples, compiled and run as a user would."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def run(command, **more):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The flags of a compiler for a library in a prefix of its own."""
+    """The compiler's flags for a library that is installed in its own prefix."""
     folder = tmp_path_factory.mktemp("prefix")
     run(["meson", "install", "-C", build_dir(), "--no-rebuild", "--quiet", "--destdir", folder])
     pc = next(folder.rglob("libhusk.pc"))

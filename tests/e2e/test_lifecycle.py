@@ -12,12 +12,12 @@ import pytest
 from harness import MODERN, Fake, Server, clean_env, docker, husk_binary, processes, wait_until
 
 QUICK = 0.1
-# A shared machine stalls now and then: what counts is the best of a few.
+# A shared machine stalls now and then, so the best of a few tries counts.
 TRIES = 4
 
 
 def relatives(home):
-    """Processes that a server with this home started, or that those started."""
+    """Processes that a server with this home started, and their children."""
     mark = f"HOME={home}\0".encode()
     found = []
     for pid, (_, command) in processes().items():
@@ -59,7 +59,7 @@ def test_ends_at_once_with_cells_running(start, how):
         times.append(seconds_to_end(server, how))
         assert server.process.returncode == 0 or how != "EOF", server.last_words()
         assert server.process.returncode not in (-signal.SIGSEGV, -signal.SIGABRT), server.last_words()
-        assert server.containers() == [session.container]  # left to its lease, with what runs on it
+        assert server.containers() == [session.container]  # the container keeps running, limited by its lease
         if times[-1] < QUICK:
             break
     assert min(times) < QUICK, times
@@ -83,7 +83,9 @@ def test_ends_at_once_when_idle(start, how):
 # evidence: no-leftovers
 @pytest.mark.alone
 def test_ends_at_once_during_a_create(start):
-    """And what it began is removed, which takes some seconds: all of them are waited for together."""
+    """The container that was being created is removed, which takes seconds, so the test waits for all of them
+    together.
+    """
     servers = []
     for how in ("EOF", "SIGTERM"):
         times = []
@@ -106,7 +108,7 @@ def test_ends_when_its_output_is_not_read(tmp_path):
     process.stdout.close()
     process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     process.stdin.flush()
-    assert process.wait(10) >= 0  # not by SIGPIPE
+    assert process.wait(10) >= 0  # it was not killed by SIGPIPE
     process.stdin.close()
 
 
@@ -148,7 +150,7 @@ def test_start_has_no_side_effect(start, tmp_path):
         ("stop_session", {"session_id": "nobody"}),
     ]:
         assert server.call(tool, arguments).is_error or tool == "stop_session"
-    assert fake.calls() == []  # no engine before a call needs it
+    assert fake.calls() == []  # the engine is not used before a call needs it
     made = [p for p in server.home.rglob("*") if p != server.stderr_path]
     assert made == []
     assert seconds_to_end(server, "EOF") < 5

@@ -1,4 +1,4 @@
-"""How many sessions there may be, across servers that share a store, and when they end by themselves."""
+"""Limits on the number of sessions across servers that share a store, and when sessions end by themselves."""
 
 import concurrent.futures
 import contextlib
@@ -36,6 +36,9 @@ def test_the_limit_of_a_conversation_holds_across_servers(together):
             assert 0 <= a["age_seconds"] < 600 and 0 <= a["idle_seconds"] <= a["age_seconds"]
             assert a["session_id"] in refused.text
         assert " s old" in refused.text and " s idle" in refused.text
+        first_line, *_, hint = refused.text.split("\n")
+        assert first_line == f"RuntimeError: {PER_THREAD} (2) reached. Stop an existing session first."
+        assert hint == "Hint: CONTAINER_MAX_SESSIONS_PER_THREAD sets the limit. Use one of the active sessions, or end one with stop_session."
     assert len(first.containers()) == 2
     assert not first.call("stop_session", {"session_id": first.sessions[0]}).is_error
     assert not create(second).is_error
@@ -57,6 +60,8 @@ def test_the_global_limit_reveals_no_other_conversations(together):
     mine = create(first).session_id
     refused = create(second)
     assert refused.is_error and GLOBAL + " (1)" in refused.text and mine not in json.dumps(refused.raw)
+    assert refused.text.count("top an existing") == refused.text.count("CONTAINER_MAX_SESSIONS") == refused.text.count("other conversations") == 1
+    assert "one of the active" not in refused.text, "it has none"
     assert refused.fields["active_sessions"] == []
 
 

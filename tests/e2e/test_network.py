@@ -100,7 +100,7 @@ def test_on_has_an_interface_and_a_route(online):
 
 
 def test_on_resolves(online):
-    """By the engine's own resolver, which knows the session itself: no question leaves the machine."""
+    """Names are resolved by the engine's own resolver, which knows the session's name: no query leaves the machine."""
     assert python(online[0], f"socket.gethostbyname({online[0].container!r})") == address(online[0])
 
 
@@ -108,9 +108,9 @@ def moves(fake):
     return [call.split()[1] for call in fake.calls() if call.startswith(("network connect", "network disconnect"))]
 
 
-@pytest.mark.parametrize("language, moved", [("python", True), ("r", True), ("node", False)])
-def test_a_kernel_that_starts_slowly_gets_its_network_meanwhile(start, tmp_path, language, moved):
-    """Once the server knows that its containers share the machine's kernel."""
+@pytest.mark.parametrize("language, moved", [("python", False), ("r", True), ("node", False)])
+def test_the_network_is_connected_while_a_slow_kernel_starts(start, tmp_path, language, moved):
+    """This happens from the second session on, when the server knows that its containers share the machine's kernel."""
     fake = Fake(tmp_path / "bin", f'exec {shutil.which("docker")} "$@"')
     server = start(PATH=fake.path, HUSK_TRANSPORT="socket")
     first, second = (server.session(language=language, network=True) for _ in range(2))
@@ -126,7 +126,7 @@ def test_an_engine_that_cannot_connect_running_containers(start, tmp_path):
     fake = Fake(tmp_path / "bin", 'case "$1 $2" in "network disconnect") echo "network mode none: not possible" >&2; exit 125 ;; esac\n'
                                   f'exec {shutil.which("docker")} "$@"')
     server = start(PATH=fake.path, HUSK_TRANSPORT="socket")
-    sessions = [server.session(network=True) for _ in range(3)]
+    sessions = [server.session(language="r", network=True) for _ in range(3)]
     assert moves(fake) == ["disconnect"]
     for session in sessions:
         assert session.shell("ls /sys/class/net").stdout.split() == ["eth0", "lo"]
@@ -187,8 +187,8 @@ def test_a_network_that_is_switched_off_cannot_be_requested(start):
 
 
 def test_concurrent_servers_create_one_network(start):
-    """Several servers need it at once: each gets it, and there is one afterwards."""
-    docker("network", "rm", "husk", check=False)  # stays if other sessions use it: then there is nothing to race for
+    """Several servers need the network at once: all can use it, and only one exists afterwards."""
+    docker("network", "rm", "husk", check=False)  # the network stays if other sessions use it, and then this test cannot race
     servers = [start() for _ in range(3)]
     answers = [s.start_call("create_session", {"network": True}) for s in servers]
     with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -229,7 +229,7 @@ def test_injected_proxies_are_kept_when_asked_for(start, client_config):
 
 
 def mounts_of_the_host(session):
-    """But for the folder of the session's own socket."""
+    """The session's mounts from the host, except the folder of its socket."""
     mounts = json.loads(docker("inspect", "--format", "{{json .Mounts}}", session.container))
     return [mount for mount in mounts if mount["Type"] == "bind" and mount["Destination"] != "/run/husk"]
 

@@ -1,5 +1,6 @@
-"""A runtime is a folder: with one more in runtimes/ the build makes its image and offers its language, and no C code changes. docs/runtimes.md
-says how, and is followed here step by step."""
+"""A runtime is a folder: if one is added to runtimes/, the build makes its image and offers its language without a
+change to C code. These tests follow docs/runtimes.md step by step.
+"""
 
 import json
 import re
@@ -12,13 +13,13 @@ import pytest
 import harness
 import schemas
 
-pytestmark = pytest.mark.timeout(900)  # compiles everything once
+pytestmark = pytest.mark.timeout(900)  # may compile everything once
 PAGE = harness.ROOT / "docs" / "runtimes.md"
 # Names in the page, and unique names used here, because the images are removed afterwards and another run may do the
 # same.
 NAMES = {name: f"{name}{uuid.uuid4().hex[:6]}" for name in ("pari", "perl")}
 NAMED = re.compile(r'(runtimes/|--language |--runtime |"name": "|language=")(pari|perl)\b')
-# Without the unit tests.
+# Builds without the unit tests.
 MAKE = "nice ninja -C build husk images.json >/dev/null"
 
 
@@ -36,7 +37,7 @@ def run(folder, command, env):
 
 
 def follow(folder, env):
-    """Does what the page says, and returns what it says of the outcome, and what came."""
+    """Follows the page, and returns the outcomes that it promises and the actual ones."""
     said, came, out = [], [], ""
     for kind, file, text in blocks():
         if file:
@@ -60,14 +61,15 @@ def tree(tmp_path_factory):
     folder, home = tmp_path_factory.mktemp("tree") / "husk", tmp_path_factory.mktemp("home")
     env = harness.clean_env(home, HUSK_THREAD_ID="newcomer")
     shutil.copytree(harness.ROOT, folder, ignore=shutil.ignore_patterns("build*", ".git", "node_modules", "__pycache__", "corpus"))
-    run(folder, "meson setup build -Doptimization=0", env)
+    # ccache has the objects of the normal build. Without ccache, compile without optimization to save time.
+    run(folder, f"meson setup build {'' if shutil.which('ccache') else '-Doptimization=0'}", env)
     try:
         outcome = follow(folder, env)
         yield folder, outcome, [image["name"] for image in json.loads((folder / "build" / "images.json").read_text())]
     finally:
         made = json.loads((folder / "build" / "images.json").read_text()) if (folder / "build" / "images.json").exists() else []
         for tag in [image[tag] for image in made if image["name"] in NAMES.values() for tag in ("tag", "packages_tag")]:
-            # The engine refuses while it is still at the end of a container.
+            # The engine refuses while it is still removing a container.
             harness.wait_until(lambda tag=tag: "No such image" in rmi(tag), what=f"the removal of {tag}")
         shutil.rmtree(folder, ignore_errors=True)
 

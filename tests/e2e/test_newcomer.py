@@ -41,7 +41,7 @@ def test_ci_runs_the_tests():
 
 @pytest.mark.alone
 def test_a_second_make_run_takes_seconds(tmp_path):
-    for _ in range(2):  # the first may have to make what is missing
+    for _ in range(2):  # the first run may have to build what is missing
         began = time.monotonic()
         done = make(tmp_path, "run")
         assert done.returncode == 0, done.stdout + done.stderr

@@ -18,7 +18,7 @@ def node_server(tmp_path_factory, husk_network):
 
 @pytest.fixture(scope="module")
 def node(node_server):
-    """A session that the tests use one after the other: bring your own names."""
+    """A session that the tests share, so each test uses its own variable names."""
     return node_server.session(language="node", network=False)
 
 
@@ -48,7 +48,7 @@ def test_running_out_of_memory_ends_only_the_kernel(own):
 
 # --- npm and the network
 
-# Has one version of every package: it says its name, also as a command.
+# Serves one version of any package: the package exports its own name, and installs a command that prints it.
 REGISTRY = r"""
 const http = require('http'), zlib = require('zlib'), crypto = require('crypto');
 const octal = (n, size) => n.toString(8).padStart(size - 1, '0') + '\0';

@@ -29,7 +29,7 @@ def test_live_output_is_sent_as_progress(own_session):
     progress = server.progress_of("tok-1")
     numbers = [p["progress"] for p in progress]
     assert all(a < b for a, b in zip(numbers, numbers[1:]))
-    assert len(progress) <= 8  # two a second over three seconds, and the first
+    assert len(progress) <= 8  # the first, and two per second for three seconds
     assert any("step" in p["message"] for p in progress)
 
 
@@ -41,7 +41,7 @@ def test_progress_is_sent_separately_and_before_the_answer(own_session):
     for position, message in enumerate(server.messages):
         if isinstance(message, dict) and message.get("method") == "notifications/progress":
             ids.setdefault(message["params"]["progressToken"], []).append(position)
-    assert not ids  # too short to say anything before the answer
+    assert not ids  # the run was too short for progress messages
 
 
 def test_without_a_token_there_is_no_progress(own_session):
@@ -80,7 +80,7 @@ def test_a_flood_uses_little_server_cpu(own_session):
     assert resident_kb(server) - before < 4096
     pings.sort()
     assert pings[int(len(pings) * 0.95)] < 0.020
-    periods = max(1, cell.took / 10)  # of ten seconds
+    periods = max(1, cell.took / 10)  # number of periods of ten seconds
     assert sum(len(line) for line, _, _ in server.lines if b"notifications/progress" in line) < 100_000 * periods
     assert len(server.progress_of("flood")) <= 25 * periods
 
@@ -130,7 +130,7 @@ def test_cuts_never_split_a_character(session):
 def test_both_streams_are_read_at_once(start):
     session = start(MCP_STRUCTURED_CONTENT="on").session(network=False)
     ended = session.code("import sys\nfor i in range(20000): print('o', i); print('e', i, file=sys.stderr)").ok()
-    whole = ended.raw["structuredContent"]  # there alone are the texts in full
+    whole = ended.raw["structuredContent"]  # only this has the complete texts
     assert whole["stdout"].endswith("o 19999\n") and whole["stderr"].endswith("e 19999\n")
     assert len(ended.text) < 20_001
 
@@ -177,7 +177,7 @@ def test_pictures_between_texts(start):
 
 
 def test_invalid_pictures_are_not_sent(session):
-    """Half a PNG, and one with something behind its end."""
+    """Half a PNG, and one with data after its end."""
     ended = session.code("import io\nfrom PIL import Image\nfrom IPython.display import display\n"
                          "out = io.BytesIO(); Image.new('RGB', (30, 20)).save(out, 'PNG'); png = out.getvalue()\n"
                          "for data in (png[:-20], png + b'more'): display({'image/png': data}, raw=True)").ok()

@@ -12,13 +12,13 @@ import pytest
 from harness import ROOT, build_dir, clean_env, docker, store_rows, wait_until
 
 PACKAGES = {image["name"]: image["packages_tag"] for image in json.loads((build_dir() / "images.json").read_text())}
-# Python without IPython and pip, Node in a place of its own; nothing of Husk's, not even its users.
+# Python without IPython and pip, Node in an unusual place, and nothing of Husk's, not even its users.
 BARE = """FROM {base}
 RUN sed -i '/^sandbox:/d; /^husk:/d' /etc/passwd /etc/group && rm -rf /workspace && chmod 0755 /home && mkdir -p /opt/tools/bin
 {more}
 ENV PATH=/opt/tools/bin:/usr/local/bin:/usr/bin:/bin
 """
-# As images of others have it, where programs do not run as root.
+# Like foreign images in which programs do not run as root.
 OWNED = "RUN mkdir -m 0700 /workspace && echo x >/workspace/file && chown -R 1000:1000 /workspace && chown 1000:1000 /home"
 MOVED = "RUN mv /usr/local/bin/node /usr/local/bin/npm /opt/tools/bin/"
 
@@ -33,7 +33,9 @@ def build(folder, text):
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
-    """Names to references: two that fit, and one with nothing in it. They go again, with what was made of them."""
+    """Names to references: two that fit, and one with nothing in it. They are removed afterwards, with the images that
+    were made from them.
+    """
     empty = f"husk-test-own:{uuid.uuid4().hex[:12]}"
     nothing = io.BytesIO()
     with tarfile.open(fileobj=nothing, mode="w") as archive:
@@ -105,7 +107,7 @@ def test_only_listed_images_are_offered(offering, server):
 
     assert schema(offering)["image"]["enum"] == ["tools", "stats", "empty"] and "image" not in schema(server)
     refused = offering.call("create_session", {"image": "debian:13"})
-    assert refused.is_error and "'debian:13' is not an image that is offered here (tools, stats, empty)" in refused.text
+    assert refused.is_error and "'debian:13' is not offered here (offered: tools, stats, empty)" in refused.text
     assert "CONTAINER_IMAGES" in server.call("create_session", {"image": "tools"}).text
 
 

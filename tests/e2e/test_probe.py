@@ -25,7 +25,9 @@ def probe_checks(home, *options):
 
 # evidence: probe
 def test_every_forbidden_act_is_tried_and_refused(tmp_path):
-    """Each is printed with how it was refused, for the first runtime; the others sum up. With the network on: test_fence.py."""
+    """For the first runtime, each act is printed with how it was refused; the others have a summary. The network is off
+    here: test_fence.py has it on.
+    """
     checks = probe_checks(tmp_path, "--verbose")
     acts = [check for check in checks if check["name"].removeprefix("probe ") in GROUPS]
     assert len(acts) >= 180
@@ -43,7 +45,7 @@ def test_doctor_sums_up_each_group(tmp_path):
     checks = {check["name"].removeprefix("probe "): check for check in probe_checks(tmp_path)}
     assert set(checks) == GROUPS | {"python", "node", "r"}
     for group in GROUPS:
-        assert checks[group]["status"] == "ok" and re.fullmatch(r"all \d+ held", checks[group]["detail"])
+        assert checks[group]["status"] == "ok" and re.fullmatch(r"all \d+ were blocked", checks[group]["detail"])
 
 
 # --- each act can fail: the protections are removed one by one
@@ -62,7 +64,9 @@ def captured(start, tmp_path):
 
 # evidence: probe-verdicts
 def test_each_missing_protection_is_noticed(captured, tmp_path, seen):
-    """Beside the same container with nothing missing but PID 1, whose filter and wall are test_a_missing_guard_is_noticed's."""
+    """Compares with a container that lacks only PID 1; test_a_missing_guard_is_noticed tests PID 1's filter and
+    Landlock.
+    """
     _, _, flags = captured
     plain = probe_matrix.run(flags.copy().for_probe())
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -77,23 +81,25 @@ def test_each_missing_protection_is_noticed(captured, tmp_path, seen):
 
 # evidence: probe-verdicts
 def test_a_missing_guard_is_noticed(captured, seen):
-    """In a session, but not started by PID 1: only our own filter and Landlock are missing."""
+    """husk-probe runs in a session but is not started by PID 1, so only our own filter and Landlock are missing."""
     session, container, _ = captured
     inside = probe_matrix.Report(session.shell(probe_matrix.PROBE, 120).stdout)
     assert inside.of("OPEN", "cannot tell") == set()
     user = session.shell("id -u").stdout.strip()
     outside = probe_matrix.Report(docker("exec", "--user", f"{user}:65532", container, probe_matrix.PROBE))
     assert {"io_uring_setup", "io_setup", "memfd_secret", "a 32-bit call", "vsock", "firewall's netlink", "kill", "tgkill", "pidfd_open",
-            "prlimit", "sched_setscheduler", "sched_setaffinity", "setpriority", "setpriority of its user", "ioprio_set",
+            "prlimit", "sched_setscheduler", "sched_setaffinity", "setpriority", "setpriority for its user", "ioprio_set",
             "read its memory from a command"} <= outside.red
-    # What PID 1 does for itself does not depend on the filter.
+    # PID 1's protection of itself does not depend on the filter.
     assert {"ptrace", "process_vm_readv", "open /proc/1/mem", "list /proc/1/fd"} <= outside.of("held")
     seen.update(outside.red)
 
 
 # evidence: probe-verdicts
 def test_an_open_network_is_noticed(seen, tmp_path):
-    """Two namespaces without an engine: everything answers with a reset. And where nobody is there, the act says that it cannot tell."""
+    """Two namespaces without an engine: everything answers with a reset. Where nothing answers, an act reports that it
+    cannot tell.
+    """
     program = str(build_dir() / "husk-probe")
     with probe_matrix.OpenNetwork(["169.254.169.254", "100.100.100.200", "10.0.0.1", "172.17.0.1", "192.168.1.1", "10.96.0.1",
                                    "fd00:ec2::254", "fd00::1"]) as network:
@@ -103,7 +109,7 @@ def test_an_open_network_is_noticed(seen, tmp_path):
         os.close(folder)
         os.close(shared)
     acts = {name for name, group in report.groups.items() if group in ("network", "host", "sessions")} | {
-        "Kubernetes' API 10.96.0.1", "a directory of the host left open"}
+        "Kubernetes' API 10.96.0.1", "a host directory left open"}
     assert acts - report.red == set()
     seen.update(report.red)
     with probe_matrix.OpenNetwork([]) as network:
@@ -162,5 +168,5 @@ def test_a_session_that_fails_the_proof_is_refused(start, tmp_path):
     refused = server.call("create_session", {"network": False})
     assert refused.is_error and "is not isolated" in refused.text and "/dev/kvm" in refused.text, refused.text
     assert receipts(server) == []
-    held = start(HUSK_DOCKER=script).session(network=False)  # nobody asks for proof
+    held = start(HUSK_DOCKER=script).session(network=False)  # without SESSION_PROBE, it is not tested
     assert held.code("6 * 7").ok().value == "42"

@@ -47,13 +47,15 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
         assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
     table = terminal.husk("ps").stdout
     assert table.isascii() and "\033" not in table and all(len(line) <= 80 for line in table.splitlines())
-    assert table.splitlines()[0].split() == ["SESSION", "RUNTIME", "STATE", "AGE", "IDLE", "MEMORY", "OWNER"]
+    assert table.splitlines()[0].split() == ["SESSION", "LANG", "STATE", "AGE", "IDLE", "MEMORY", "OWNER"]
     for session in sessions:
         assert re.search(rf"^{session.id} +python +running +[0-9]+s +[0-9]+s +[0-9]+M ", table, re.MULTILINE), table
 
 
 def test_the_table_fits_the_terminal(start, terminal):
-    """A narrow terminal gets 80 columns, a wide one all columns; the id stays whole, and only a terminal with colours gets them."""
+    """A narrow terminal gets 80 columns, a wide one all columns; the id is never shortened, and only a terminal that
+    has colours gets colours.
+    """
     server = start(home=terminal.home)
     name = "sales-of-the-north-branch"
     identity = server.call("create_session", {"network": False, "name": name}).fields["session_id"]
@@ -132,7 +134,7 @@ def test_watch_runs_until_interrupted(start, terminal):
 
 
 def test_names_prefixes_and_ended_sessions(start, terminal):
-    """A name and a unique beginning of an id work in place of it; ended sessions are listed with their cause."""
+    """A name or a unique prefix of an id works in place of the id. Ended sessions are listed with their cause."""
     server = start(home=terminal.home)
     made = server.call("create_session", {"network": False, "name": "sales"})
     identity = made.fields["session_id"]
@@ -155,4 +157,11 @@ def test_names_prefixes_and_ended_sessions(start, terminal):
     assert identity not in terminal.sessions()
     ended = {s["session_id"]: s for s in json.loads(terminal.husk("ps", "--all", "--json").stdout)["sessions"]}[identity]
     assert ended["state"] == "ended" and ended["cause"], ended
-    assert not server.call("create_session", {"network": False, "name": "sales"}).is_error
+    again = server.call("create_session", {"network": False, "name": "sales"})
+    assert not again.is_error
+    server.call("stop_session", {"session_id": "sales"})
+    server.session(network=False, name="sales-of-the-north")
+    table = terminal.husk("ps", "--all").stdout
+    assert "..." not in table.splitlines()[0] and " NAME " in table.splitlines()[0]
+    assert re.search(rf"^{again.fields['session_id']} .* stopped by its client$", table, re.MULTILINE), table
+    assert re.search(r"\(python\), ended 2\d{3}-", terminal.husk("history", again.fields["session_id"]).stdout)

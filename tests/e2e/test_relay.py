@@ -1,4 +1,6 @@
-"""A package index with a login is relayed: whatever a package does while it is built, the login is not in its container."""
+"""A package index with a login is relayed: while a package is built, the login is not in its container, so no package
+can read it.
+"""
 
 import base64
 import ipaddress
@@ -15,7 +17,8 @@ LOGIN = f"{USER}:{CLEAR}"
 BASIC = base64.b64encode(LOGIN.encode()).decode()
 
 # Looks everywhere, from inside the process that builds the package: memory of every process, environments, arguments, open files and all
-# files that can be written. The words are put together so that this text itself is not found; its own memory it leaves out.
+# files that can be written. The words are joined at run time so that this text itself is not found, and the probe skips
+# its own memory.
 PROBE = r"""
 my %word = (canary => join('|', 'cAnAr' . 'Y[/]pass' . 'w0rd', 'cAnAr' . 'Y%2Fpass' . 'w0rd', BASIC_PARTS),
     control => '127[.]0[.]0[.]1:87' . '01');
@@ -58,7 +61,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 
 def check(result, index):
-    """The probe saw much, found what is there to be found, and not the login."""
+    """The probe searched enough, found the control word in memory, and did not find the login."""
     result = json.loads(result)
     assert result["canary"] == []
     assert any(place.startswith("memory") for place in result["control"]), result
@@ -84,7 +87,7 @@ def test_pip(begin, make_index):
 # evidence: index-login
 @pytest.mark.parametrize("below, host", [("/", "http://registry.example"), ("/npm/", None)])
 def test_npm(begin, make_index, below, host):
-    """At the top of its host, tarballs are fetched from the registry wherever they are said to be."""
+    """If the registry is at the root of its host, tarballs are fetched from it whatever host their URLs name."""
     index = make_index(login=LOGIN)
     package_index.add_npm_package(index, "husk-probe", "1.0.0", {"scripts": {"install": "perl probe.pl result.json"}}, {"probe.pl": PROBE},
                                   below, host)
@@ -110,7 +113,9 @@ def test_r(begin, make_index):
 
 # evidence: index-paths
 def test_links_and_redirects(begin, make_index):
-    """Files of the same origin come with the login wherever they are; a redirect elsewhere is followed without it, and a link goes direct."""
+    """Files of the same origin are fetched with the login, whatever their path. A redirect to another origin is
+    followed without the login, and a link to one is fetched by the session itself.
+    """
     index, elsewhere = make_index(login=LOGIN), make_index()
     for name in ("husk-near", "husk-far", "husk-direct"):
         package_index.add_wheel(index.folder if name == "husk-near" else elsewhere.folder, name, "1.0")
@@ -174,7 +179,9 @@ def certificate(tmp_path, husk_network):
 
 # evidence: index-paths
 def test_tls_ends_at_the_server(begin, make_index, certificate):
-    """The certificate is checked by the file of the settings; without it nothing is sent, and the answer says what to do."""
+    """The certificate is checked against the file in the settings. Without that file nothing is sent, and the answer
+    says what to do.
+    """
     both, public = certificate
     index = make_index(login=LOGIN, certificate=both)
     package_index.add_wheel(index.folder, "husk-safe", "1.0")
@@ -191,7 +198,7 @@ def test_a_wrong_login_is_explained(begin, make_index):
     index = make_index(login=LOGIN)
     server = begin(**index.pip(login="somebody:else"))
     refused = create(server, dependencies={"husk-demo": ""})
-    assert refused.is_error and f"{index.url()[:-1]} does not accept the login of the settings (HTTP 401)" in refused.text
+    assert refused.is_error and f"{index.url()[:-1]} rejects the login from the settings (HTTP 401)" in refused.text
     assert "else" not in refused.text and "The person who runs Husk" in refused.fields["hint"]
     wait_until(lambda: not left(server), what="everything of it to go")
 

@@ -14,7 +14,7 @@ DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYPgPAAEDAQAIi
 
 @pytest.fixture
 def home(tmp_path):
-    """A home whose containers are gone at the end."""
+    """A home whose containers are removed at the end."""
     yield tmp_path
     env = clean_env(tmp_path)
     if store_id(env):
@@ -23,7 +23,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def terminal(home):
-    """terminal(options…): husk repl at one."""
+    """terminal(options…) runs husk repl at a terminal."""
     opened = []
 
     def open_one(*arguments):
@@ -44,7 +44,7 @@ def piped(home, text, *arguments, **settings):
 def test_at_a_terminal(terminal, home):
     """Several lines, output, errors, prompts, interrupts, history, files and pictures, in one session."""
     t = terminal()
-    assert re.search(r"Python.* · [a-z0-9]{20,} · a fresh sandbox", t.until(">>> "))
+    assert re.search(r"Python.* · [a-z0-9]{20,} · a new session", t.until(">>> "))
     assert t.ask("1 + 1") == "2"
     t.type("def f(x):\r")
     t.until("\n... ")
@@ -71,7 +71,7 @@ def test_at_a_terminal(terminal, home):
     t.until("\nsecret? ")
     assert t.ask("hidden") == ""
     assert t.ask("len(p)") == "6" and b"hidden" not in t.shown
-    # Ctrl-C: of a cell, of a line.
+    # Ctrl-C interrupts a cell, and discards a line.
     t.type("print('began', flush=True); import time; time.sleep(600)\r")
     t.until("\nbegan")
     t.type("\x03")
@@ -98,7 +98,7 @@ def test_at_a_terminal(terminal, home):
     t.type("o\t")
     t.until("ne.csv")
     assert t.ask("').name") == "'folder/one.csv'"
-    # A picture: the terminal is asked, once, and can.
+    # A picture: the terminal is asked once whether it can show pictures, and it can.
     t.type(PNG.format(DOT) + "\r")
     t.until("\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\")
     t.type("\x1b_Gi=31;OK\x1b\\\x1b[?62;4c")
@@ -114,7 +114,7 @@ def test_at_a_terminal(terminal, home):
 
 # evidence: repl-terminal
 def test_pictures_elsewhere(terminal, home):
-    """Sixel by another process; a file where the terminal shows none, with a name that is free."""
+    """Sixel is made by another process. If the terminal shows no pictures, they become files with unused names."""
     (home / "husk-repl-1.png").write_text("mine")
     t = terminal("--pictures", "sixel")
     t.until(">>> ")
@@ -134,6 +134,8 @@ def test_pictures_elsewhere(terminal, home):
      "2\n? 'Bob'\nshell\n", ""),
     ("python", "print('first')\n1 / 0", 1, "first\n", "ZeroDivisionError: division by zero\n"),
     ("node", "function f(a) {\n  return a\n}\nif (f(1)) {\n  console.log(6 * 7)\n}\nelse {\n}\nprocess.exit(4)\n7", 4, "42\n", ""),
+    ("python", "import sys\nsys.exit('no more')\n7", 1, "", "no more\n"),
+    ("r", "q(status = 6)\n7", 6, "", ""),
     ("r", "x <-\n  5\nx * 2\nf <- function() stop('no')\nf()", 1, "[1] 10\n", "Error: no\n"),
 ])
 def test_in_a_pipe(home, language, text, code, shown, error):
@@ -143,7 +145,9 @@ def test_in_a_pipe(home, language, text, code, shown, error):
 
 
 def test_sessions_with_and_without_a_server_can_be_used(start, home):
-    """Both use it at the same time. After the server's end the next prompt takes it over, and leaves it too."""
+    """A server and a prompt use a session at the same time. After the server's end the next prompt takes the session
+    over, and leaves it running too.
+    """
     server = start(home=home)
     session = server.session(language="python")
     session.code("x = 41").ok()
@@ -158,7 +162,7 @@ def test_sessions_with_and_without_a_server_can_be_used(start, home):
 
 
 def test_a_piped_repl_ends_with_its_server(start, home):
-    """Whether the cell ran is not known: what comes behind it does not run."""
+    """It is not known whether the cell ran, so the cells after it do not run."""
     server = start(home=home)
     session = server.session(network=False)
     text = "open('/workspace/began', 'w').close(); import time; time.sleep(100)\nopen('/workspace/after', 'w').close()"

@@ -1,17 +1,19 @@
-"""husk run: a program as if it ran here."""
+"""husk run: a program behaves as if it ran locally."""
 
+import itertools
 import os
 import signal
 import subprocess
 
+import packaging.markers
 import pytest
 import terminal
-from harness import PATIENCE, clean_env, docker, husk_binary, store_id, store_label, store_rows, wait_until
+from harness import PATIENCE, ROOT, clean_env, docker, husk_binary, store_id, store_label, store_rows, wait_until
 
 
 @pytest.fixture
 def run(tmp_path):
-    """run(options…, text=program): done in a folder of its own, and nothing is left in the engine."""
+    """run(options…, text=program) runs husk run in its own folder, and checks that nothing is left in the engine."""
     folder = tmp_path / "here"
     folder.mkdir()
     home = tmp_path / "home"
@@ -21,7 +23,7 @@ def run(tmp_path):
         env = clean_env(home, **settings)
         done = subprocess.run([husk_binary(), "run", *map(str, arguments)], input=text, capture_output=True, text=True, env=env, cwd=folder,
                               timeout=PATIENCE * 2, check=False)
-        if store_id(env):  # what an install leaves goes behind its back
+        if store_id(env):  # containers of an install are removed in the background
             wait_until(lambda: not docker("ps", "--all", "--quiet", "--filter", store_label(env)), what="the end of its containers")
         return done
 
@@ -101,7 +103,7 @@ def test_the_language_can_be_chosen(run):
 
 
 def test_dependencies(run, index):
-    """In the version asked for; installs that fail end with the installer's words."""
+    """Packages come in the requested version. If an install fails, the installer's message is shown."""
     program = "from importlib.metadata import version; print(version('husk-demo'))"
     done = run("-d", "husk-demo==1.5", "-", text=program, **index.pip())
     rows = store_rows(run.env, "SELECT image FROM dependency_sets")
@@ -179,7 +181,7 @@ fail()
 
 
 def test_the_folder_of_the_program_is_copied(run):
-    """But for .git and what .gitignore names; --alone leaves all of it here."""
+    """.git and files that .gitignore names are left out; --alone copies only the program."""
     for name in ("lib", ".git", "ignored"):
         (run.folder / name).mkdir()
     (run.folder / ".gitignore").write_text("ignored/\n*.secret\np.py\n")
@@ -198,10 +200,11 @@ def test_the_folder_of_the_program_is_copied(run):
 
 
 def test_metadata_and_requirements(run, index):
-    """PEP 723, then a file of requirements."""
+    """First PEP 723 metadata, then a requirements file."""
     program = "from importlib.metadata import version; print(version('husk-demo'))\n"
-    (run.folder / "p.py").write_text("# /// script\n# dependencies = [\n#   'husk-demo == 1.5',\n# ]\n# ///\n" + program)
-    (run.folder / "r.txt").write_text("husk-demo==1.5\n")
+    needed, other = "python_version >= '3.9' and sys_platform == 'linux'", "sys_platform == 'win32'"
+    (run.folder / "p.py").write_text(f'# /// script\n# dependencies = [\n#   "husk-demo == 1.5; {needed}",\n#   "gone; {other}",\n# ]\n# ///\n' + program)
+    (run.folder / "r.txt").write_text(f"gone; {other}\nhusk-demo==1.5; {needed}\n")
     done = run("p.py", **index.pip())
     again = run("--requirements", "r.txt", "-", text=program, **index.pip())
     for row in store_rows(run.env, "SELECT image FROM dependency_sets"):
@@ -210,6 +213,35 @@ def test_metadata_and_requirements(run, index):
     assert (again.returncode, again.stdout) == (0, "1.5\n"), again
     done = run("--requirements", "r.txt", "--language", "r", "-", text="")
     assert done.returncode == 64 and "--requirements is not for R" in done.stderr
+
+
+def test_markers_that_cannot_be_read_name_their_line(run):
+    (run.folder / "r.txt").write_text("one\n\ntwo; python_version >= 3\n")
+    done = run("--requirements", "r.txt", "-", text="")
+    assert done.returncode == 64
+    assert "r.txt: line 3: cannot read the marker 'python_version >= 3': a variable or a quoted string is expected at '3'" in done.stderr
+    (run.folder / "p.py").write_text("# /// script\n# dependencies = [\n#   'one; what',\n# ]\n# ///\n")
+    done = run("p.py")
+    assert done.returncode == 64 and "p.py: line 3: cannot read the marker 'what'" in done.stderr
+
+
+def marker_answers(marker):
+    """What `packaging` answers for each environment that a session can have."""
+    for patch, kernel in itertools.product(("3.13.0", "3.13.5", "3.13.99"), ("5.4.0", "6.1.0")):
+        environment = {"python_version": "3.13", "python_full_version": patch, "implementation_version": patch, "implementation_name": "cpython",
+                       "platform_python_implementation": "CPython", "os_name": "posix", "sys_platform": "linux", "platform_system": "Linux",
+                       "platform_release": kernel, "platform_version": "#1 SMP" if kernel < "6" else "#2", "extra": ""}
+        try:
+            yield packaging.markers.Marker(marker).evaluate(environment)
+        except (packaging.markers.InvalidMarker, packaging.markers.UndefinedComparison, packaging.markers.UndefinedEnvironmentName):
+            yield None
+
+
+def test_packaging_agrees_with_the_table_of_markers():
+    """tests/unit/test-marker.c checks Husk's answers against the same table."""
+    words = {frozenset({True}): "yes", frozenset({False}): "no", frozenset({True, False}): "maybe", frozenset({None}): "bad"}
+    rows = [line.split(None, 1) for line in (ROOT / "tests/golden/markers.txt").read_text().splitlines() if not line.startswith("#")]
+    assert [(row, marker) for row, marker in rows if words[frozenset(marker_answers(marker))] != row] == []
 
 
 def test_at_a_terminal(run):
@@ -234,8 +266,10 @@ except KeyboardInterrupt:
 
 
 def test_every_end_is_recorded(run):
-    """Also of a run that is interrupted, whose program may handle that."""
-    (run.folder / "p.py").write_text("import sys\nprint('began', flush=True)\ntry:\n    sys.stdin.read()\nexcept KeyboardInterrupt:\n    sys.exit(9)\n")
+    """This includes runs that are interrupted, and programs that handle the interrupt."""
+    # A signal that arrives just before a blocking read would not end the read, so the program waits for the signal itself.
+    (run.folder / "p.py").write_text("import signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
+                                     "print('began', flush=True)\nsignal.sigwait([signal.SIGINT])\nsys.exit(9)\n")
     with subprocess.Popen([husk_binary(), "run", "p.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=run.env,
                           cwd=run.folder) as child:
         assert child.stdout.readline() == "began\n"

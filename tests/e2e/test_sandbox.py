@@ -155,7 +155,7 @@ def test_the_home_directory_is_on_disk(inside, outside):
     assert mount_of(inside, "/home")["type"] != "tmpfs"
     assert inside["executes"]["/home/sandbox"] == "ran\n"
     (volume,) = [m for m in outside["Mounts"] if m["Destination"] == "/home"]
-    assert volume["Type"] == "volume" and len(volume["Name"]) == 64  # nameless: it goes with the container
+    assert volume["Type"] == "volume" and len(volume["Name"]) == 64  # anonymous: it is removed with the container
 
 
 # evidence: container-user
@@ -209,7 +209,7 @@ def test_limits_are_visible_from_outside(outside):
 def test_ulimits(inside):
     limits = inside["limits"]
     assert limits["NOFILE"][1] == 4096
-    assert limits["FSIZE"][1] == 4096 * MB  # of the home directory, which is larger than the memory
+    assert limits["FSIZE"][1] == 4096 * MB  # the size of the home directory, which is larger than the memory
     assert limits["CORE"] == [1, 1]
 
 
@@ -233,7 +233,7 @@ def test_no_engine_socket(inside):
 
 # evidence: container-mounts
 def test_no_writable_host_mount(inside, outside):
-    """Whatever comes from a disk of the host cannot be written; the rest are the kernel's own file systems and tmpfs."""
+    """Mounts from the host's disks are read-only; the others are file systems of the kernel and tmpfs."""
     kernel = {"tmpfs", "proc", "sysfs", "cgroup", "cgroup2", "mqueue", "devpts"}
     for line in inside["mounts"]:
         fields = line.split()
@@ -273,7 +273,7 @@ def test_namespaces_logs_and_removal(outside):
 
 # evidence: container-user
 def test_nothing_is_set_user_id(inside):
-    """They would not work under no-new-privileges; still they are not there."""
+    """Set-user-ID programs would not work under no-new-privileges; the image has none anyway."""
     assert inside["suid"] == "" or inside["self"]["NoNewPrivs"] == "1"
 
 

@@ -34,7 +34,7 @@ def test_requested_limits_hold_are_shown_and_outlive_the_server(start, tmp_path)
     [row] = json.loads(listed.stdout)["sessions"]
     assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (MEMORY, 0.5, DISK)
 
-    # More than it may have, and less than twice that: beyond it the session ends.
+    # More than the limit, but less than twice the limit, at which the session would end.
     full = session.shell("head -c 90000000 /dev/zero >~/big; sleep 30; rm -f ~/big")
     assert "The home directory is full" in full.text and "`disk`" in full.text, full.text
     oom = session.code("x = bytearray(700 << 20)", 60)

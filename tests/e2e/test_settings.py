@@ -37,7 +37,7 @@ BAD = {
 
 
 def run(home, *args, cwd=None, **settings):
-    """`husk mcp` with its input at its end."""
+    """Runs `husk mcp` with an empty standard input."""
     home.mkdir(exist_ok=True)
     return subprocess.run([husk_binary(), "mcp", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=cwd,
                           env=clean_env(home, **settings), timeout=20)
@@ -69,7 +69,7 @@ def test_tmpfs_that_exceeds_the_memory_is_refused_by_name(tmp_path):
 
 
 def test_settings_of_the_reference_are_accepted(tmp_path):
-    """A user of the reference keeps the same file."""
+    """Users of the reference can keep their file."""
     done = run(tmp_path / "home", CHAT_MODEL="gpt-4o", CHAT_MODEL_API_KEY="x", CONTAINER_MEMORY_LIMIT="2048m", CONTAINER_CPU_QUOTA="200000",
                STORAGE_DIR="./storage", IMPORT_ALLOWED_DIRS=f"{tmp_path},/tmp", API_BASE_URL="http://127.0.0.1:8000",
                MAX_ITERATIONS="25", POSTGRES_USER="", POSTGRES_PASSWORD="", POSTGRES_DB="", POSTGRES_HOST="", POSTGRES_PORT="",
@@ -118,7 +118,7 @@ def test_a_kept_setting_applies_until_it_is_unset(start, tmp_path, usual_file):
     with start(home=home) as server:
         assert default_timeout(server) == 55
     assert config(home, "get", name).stdout == "55\n"
-    usual_file.write_text(f"{name}=77\n")  # whatever is nearer comes first
+    usual_file.write_text(f"{name}=77\n")  # the .env file takes precedence
     assert config(home, "get", name).stdout == "77\n"
     assert config(home, "get", name, CONTAINER_EXECUTION_TIMEOUT_SECONDS="88").stdout == "88\n"
     usual_file.unlink()
@@ -236,7 +236,7 @@ def test_processes_are_limited(small):
 def test_cpu_time_is_limited(small):
     result = small.code("import time\nw = time.time()\nc = time.process_time()\n"
                         "while time.time() - w < 2: pass\ntime.process_time() - c").ok()
-    assert float(result.value) < 1.5  # half a CPU of two seconds, with the scheduler's slack
+    assert float(result.value) < 1.5  # half a CPU for two seconds, with some slack for the scheduler
 
 
 # evidence: container-limits
@@ -268,7 +268,7 @@ LONG = "import sys\nprint('HEAD' + 'x' * 5000 + 'TAIL', file=sys.{})"
 def test_streams_are_cut_head_and_tail(terse, stream, limit):
     result = terse.code(LONG.format(stream)).ok()
     text = result.fields[stream]
-    assert len(text) <= limit + 200  # and the note about it
+    assert len(text) <= limit + 200  # plus the note about the cut
     assert text.startswith("HEAD") and text.rstrip().endswith("TAIL")
     assert result.fields[f"{stream}_truncated"] is True
     assert result.fields[f"{stream}_bytes"] == 5009

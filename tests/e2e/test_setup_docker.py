@@ -1,4 +1,6 @@
-"""setup-docker.sh: a second run does nothing, quickly, and says so; wrong usage and unreachable engines are reported."""
+"""setup-docker.sh: a second run ends quickly, without changes, and says so; wrong usage and unreachable engines are
+reported.
+"""
 
 import json
 import os
@@ -49,7 +51,7 @@ def test_a_missing_list_of_images_is_reported(tmp_path):
 
 
 def test_a_client_without_an_engine_is_reported(tmp_path):
-    """With a docker client on the PATH but nothing that answers at its context, it does not claim success."""
+    """With a docker client on the PATH but nothing that answers at its context, the script does not claim success."""
     fake = tmp_path / "docker"
     fake.write_text("#!/bin/sh\ncase $1 in context) echo tcp://engine.invalid:2375 ;; *) exit 1 ;; esac\n")
     fake.chmod(0o755)

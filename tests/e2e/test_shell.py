@@ -15,9 +15,9 @@ def shell(own_session):
     """shell(*words) is husk shell with the session and these words at a terminal."""
     programs = []
 
-    def open_one(*words, session=own_session.id, **more):
+    def open_one(*words, session=own_session.id, cwd=None, **more):
         env = clean_env(own_session.server.home, TERM="xterm-256color")
-        programs.append(Program([husk_binary(), "shell", session, *words], env, **more))
+        programs.append(Program([husk_binary(), "shell", *(["--cwd", cwd] if cwd else []), session, *words], env, **more))
         return programs[-1]
 
     yield open_one
@@ -40,7 +40,7 @@ def test_a_person_works_beside_the_agent(own_session, shell):
     person.type("until [ \"$(stty size)\" = '40 120' ]; do sleep 0.05; done; echo re\"\"sized\r")
     person.until("resized\r\n")
 
-    # A full-screen program, over all of the window.
+    # A full-screen program that fills the window.
     own_session.shell("seq 1000 >/tmp/numbers").ok()
     person.type("less /tmp/numbers\r")
     assert "\x1b[?1049h" in person.until("39\r\n")
@@ -55,7 +55,7 @@ def test_a_person_works_beside_the_agent(own_session, shell):
     assert own_session.code("6 * 7").ok().value == "42" and own_session.shell("echo beside").ok().stdout == "beside\n"
     person.type("\x03")
     person.until("$ ")
-    # Much more than all windows together.
+    # Much more output than all flow-control windows together can hold.
     person.type("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo en\"\"d\r")
     assert len(person.until("end\r\n")) > 3_000_000
     person.until("$ ")
@@ -65,6 +65,15 @@ def test_a_person_works_beside_the_agent(own_session, shell):
 
     log = "SELECT ending, in_bytes FROM executions WHERE tool = 'shell'"
     wait_until(lambda: store_rows(own_session.server.env, log) == [("error", 0)], what="its end in the log")
+
+
+def test_the_directory_of_a_shell(own_session, shell):
+    own_session.shell("mkdir -p /tmp/below; cd /tmp").ok()
+    for name, path in (("~", "/home/sandbox"), ("$HOME", "/home/sandbox"), ("below", "/tmp/below"), ("/usr", "/usr")):
+        one = shell("pwd", cwd=name)
+        assert (one.wait(), one.all) == (0, f"{path}\r\n".encode())
+    bad = shell("pwd", cwd="~/nowhere")
+    assert bad.wait() == 64 and b"The directory '/home/sandbox/nowhere' does not exist or cannot be entered." in bad.all
 
 
 # evidence: consoles
@@ -85,7 +94,7 @@ def test_a_flood_delays_no_other_and_fills_no_memory(own_session, shell):
 
 
 def test_every_exit_restores_the_terminal(own_session, shell):
-    """However it ends, wait() finds the terminal restored."""
+    """wait() checks that the terminal is restored, however husk shell ends."""
     assert shell("sh", "-c", "exit 3").wait() == 3
     assert shell("--", "no-such-program").wait() == 127
     nobody = shell(session="a" * 26)

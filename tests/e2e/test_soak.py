@@ -11,7 +11,7 @@ from harness import LONG, Session, build_dir, ninja
 WARM_UP = 1000
 CALLS = 10_000 if LONG else 3_000
 SESSIONS = 200 if LONG else 6
-# Memory that an allocator may keep; a leak of a few bytes a call would exceed it.
+# Memory that an allocator may keep; a leak of a few bytes per call would exceed it.
 SLACK = (2 << 20) if LONG else (1 << 20)
 
 
@@ -21,7 +21,7 @@ def resident(server):
 
 
 def run_many(session, n, at_once=16):
-    """n cells, so many of them under way at a time; what was said before is forgotten, or the test itself would grow."""
+    """Runs n cells, `at_once` of them at a time. Received messages are forgotten, or the test itself would grow."""
     open_calls = collections.deque()
     for i in range(n):
         open_calls.append(session.start_code(f"{i}"))

@@ -20,7 +20,7 @@ def test_no_docker_process_is_kept_and_the_folder_is_removed(start):
     assert streams(server) == []
     folder, = folders(server)
     assert folder.name == session.container and folder.stat().st_mode & 0o777 == 0o755 and folder.parent.stat().st_mode & 0o777 == 0o700
-    assert [path.name for path in folder.iterdir()] == ["id"]  # the socket is closed once PID 1 is in
+    assert [path.name for path in folder.iterdir()] == ["id"]  # the socket is removed once PID 1 is connected
     session.stop()
     assert folders(server) == []
 
@@ -52,7 +52,9 @@ while time.monotonic() < deadline:
 
 # evidence: socket-peer
 def test_a_process_of_the_session_is_refused(start, tmp_path):
-    """It is there before the next server, and dials as often as it likes: it hears nothing, and PID 1 is let in."""
+    """The process waits for the next server's socket and connects to it again and again. It receives nothing, and PID 1
+    is still accepted.
+    """
     home = tmp_path / "home"
     first = start(home=home, HUSK_TRANSPORT="socket")
     session = first.session(network=False)
@@ -67,7 +69,7 @@ def test_a_process_of_the_session_is_refused(start, tmp_path):
 
 
 def test_a_missing_socket_falls_back_to_exec(start):
-    """An engine whose containers do not see the socket: here, since it is taken away before PID 1 comes up."""
+    """An engine whose containers do not see the socket is simulated: the socket is removed before PID 1 starts."""
     server = start(HUSK_TRANSPORT="auto")
     creating = server.start_call("create_session", {"network": False})
     wait_until(lambda: [path.joinpath("line.sock").unlink() for path in folders(server) if path.joinpath("line.sock").exists()],

@@ -21,7 +21,7 @@ def _postgres():
 
 @pytest.fixture
 def postgres(_postgres):
-    """Running, and with nothing of Husk's in it."""
+    """A running Postgres, with no data of Husk's in it."""
     if _postgres.process.poll() is not None:
         _postgres.start()
     _postgres.resume()
@@ -65,7 +65,7 @@ def place(request, tmp_path):
 
 
 def fill(place):
-    """Rows as a server writes them; an empty file is a store that has to be made."""
+    """Writes rows as a server does, into an empty file that husk turns into a store first."""
     if not place.postgres:
         (place.home / "state" / "husk").mkdir(parents=True)
         (place.home / "state" / "husk" / "husk.db").touch(0o600)
@@ -135,11 +135,11 @@ def test_runs_are_recorded(place, start):
 
     verdict = place.json("history", "--verify")
     assert verdict["ok"] and (verdict["records"], verdict["sessions"], verdict["findings"]) == (4, 1, [])
-    assert place.husk("history", session.id, "--verify").stdout.startswith("The log is what was written.")
+    assert place.husk("history", session.id, "--verify").stdout.startswith("The log is intact.")
     place.sql("UPDATE executions SET ending = 'ok' WHERE ending = 'error'")
     for args in ((), (session.id,)):
         changed = place.husk("history", "--verify", *args)
-        assert changed.returncode == 1 and f"session {session.id}: execution {done[1]['seq']} is not what was written" in changed.stdout
+        assert changed.returncode == 1 and f"session {session.id}: execution {done[1]['seq']} was changed" in changed.stdout
 
 
 def test_a_session_as_a_notebook(place, start):
@@ -166,7 +166,7 @@ def test_a_session_as_a_notebook(place, start):
     assert (error[-1].ename, error[-1].evalue) == ("ZeroDivisionError", "division by zero")
     assert notebook.cells[3].source == "%%bash\necho `uname`; false" and command[0].text == "Linux\n"
     assert [o.text for o in pieces] == ["one\n", "two\n"]
-    # Sealed where it is, and values of variables are nowhere.
+    # Code and output are sealed in the store, and values of variables are not kept at all.
     assert {len(row) for row in place.sql("SELECT sealed FROM cells")} == {1}
     everything = str(place.sql("SELECT sealed FROM cells")) + str(notebook)
     assert "uname" not in str(place.sql("SELECT sealed FROM cells")) and CANARY not in everything

@@ -7,7 +7,7 @@ from harness import META, Session, ToolResult, wait_until
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 KNOWS_TASKS = {META + "clientCapabilities": {"extensions": {EXTENSION: {}}}}
-# The time after which a call becomes a task is a setting: at once, so that nobody waits for it.
+# Calls become tasks at once, so that no test waits for it.
 AT_ONCE = {"MCP_TASK_AFTER_SECONDS": 0}
 # A cell that runs until a file allows it to end.
 UNTIL_GO = """import os, time
@@ -43,7 +43,7 @@ def ended(server, task):
 
 
 def go(session):
-    """Without a tool call, which would report ended runs."""
+    """Lets the cell end without a tool call, which would report ended runs."""
     session.server.docker("exec", session.container, "touch", "/workspace/go")
 
 
@@ -114,7 +114,9 @@ def test_cancel_ends_the_run_and_keeps_variables(session):
 
 
 def test_a_task_survives_the_server_and_is_reported_once(start, tmp_path):
-    """Killed with one working task and one whose end was never requested; each later server knows both."""
+    """The server is killed with one working task and one whose end was never requested. Each later server knows
+    both.
+    """
     home = tmp_path / "home"
     session = start(home=home, **AT_ONCE).session(network=False)
     done = call(session, "execute_terminal", command="until [ -e done ]; do sleep 0.02; done; echo finished")["taskId"]

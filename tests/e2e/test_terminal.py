@@ -150,7 +150,7 @@ ASK = (
 
 
 def test_a_background_server_answers_after_a_thousand_logged_requests(terminal):
-    """Its log goes to the command's own pipes, which must still be read after the command has ended."""
+    """The server's log goes to the command's own pipes, which must still be read after the command has ended."""
     terminal.code(f"open('/workspace/server.py', 'w').write({SERVER!r})").ok()
     terminal.shell("python3 /workspace/server.py & echo $! >/workspace/pid", 20).ok()
     terminal.code(ASK, 60).ok()
@@ -172,7 +172,7 @@ def test_the_environment_is_the_user_s(terminal):
 
 
 def test_a_command_gets_the_shell_that_was_started_for_it(terminal):
-    """Under a real engine; tests/pid1/test_spare.py has the rest."""
+    """This uses a real engine; tests/pid1/test_spare.py has the other tests of spare shells."""
     first = int(docker("inspect", "--format", "{{.State.Pid}}", terminal.container))
 
     def shells():

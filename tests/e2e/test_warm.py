@@ -17,7 +17,7 @@ def husk(server, *args):
 
 
 def wait_for_warm(server):
-    """The one that is ready: its row's id and its container."""
+    """Waits until a warm container is ready and returns its row's id and its name."""
     found = "SELECT id, container FROM sessions WHERE state = 'warm' AND transport IS NOT NULL"
     return wait_until(lambda: store_rows(server.env, found), what="a warm container")[0]
 
@@ -28,7 +28,7 @@ def created(server, session):
 
 @pytest.fixture
 def server(start):
-    """With somebody there, and a pool."""
+    """A server with a pool of warm containers, which has answered a first request."""
     server = start(WARM_POOL="python:1", CONTAINER_NETWORK_ENABLED="false")
     server.request("tools/list").result()
     return server

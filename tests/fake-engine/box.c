@@ -19,7 +19,7 @@
 static const char manifest[] =
 	"{\"name\":\"fake\",\"kernel\":[\"/usr/bin/python3\",\"-S\",\"/opt/husk/kernel.py\"],\"link\":\"unix\",\"interrupt\":\"SIGINT\","
 	"\"env\":{}}";
-/* Prints its pid as the host sees it, while /proc is still the host's. */
+/* Prints the shell's pid as the host sees it, which it can read while /proc is still the host's. */
 static const char starter[] = "read pid rest < /proc/self/stat; echo \"$pid\"; exec /bin/sh \"$@\" >&2";
 
 struct box {
@@ -101,7 +101,7 @@ static void write_manifest(struct box *b)
 	int fd = mkstemp(b->manifest);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, manifest, strlen(manifest)), strlen(manifest));
-	assert_int_equal(fchmod(fd, 0644), 0); /* PID 1 is another process */
+	assert_int_equal(fchmod(fd, 0644), 0); /* PID 1, which runs as another user, reads it */
 	close(fd);
 }
 

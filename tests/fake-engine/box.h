@@ -21,7 +21,7 @@ struct box_spec {
 	void *ended_ctx;
 };
 
-/* Never fails at once. */
+/* Never fails itself: failures are reported to on_up. */
 struct box *box_start(const struct box_spec *spec);
 /* Kills PID 1. Accepts NULL, returns NULL. */
 struct box *box_free(struct box *b);

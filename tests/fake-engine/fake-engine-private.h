@@ -36,7 +36,7 @@ struct fake {
 
 extern const struct engine_ops fake_ops;
 
-/* Fails a call if the test wants that. */
+/* Makes a call fail if the test requested that. */
 int fake_judge(struct fake *f, enum fake_op op, struct fail *ret);
 
 struct fake_container *container_new(struct fake *f, const char *name, const char *store);

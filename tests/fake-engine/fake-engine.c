@@ -90,6 +90,12 @@ struct fake_container *fake_only(struct fake *f)
 	return list_first(&f->containers, struct fake_container, node);
 }
 
+struct fake_container *fake_newest(struct fake *f)
+{
+	assert_false(list_empty(&f->containers));
+	return container_of(f->containers.prev, struct fake_container, node);
+}
+
 struct fake_container *fake_add(struct fake *f, const char *name, const char *store, const char *owner, bool running,
 				uint64_t created)
 {

@@ -44,9 +44,9 @@ struct fake_script {
 	void *ctx;
 };
 
-/* For script see fake_play(). Most tests pass fake_pid1_script. */
+/* See fake_play() for `script`. Most tests pass fake_pid1_script. */
 struct fake *fake_new(struct loop *loop, const struct fake_script *script);
-/* Its clients must be gone. Ends all that still runs. Accepts NULL, returns NULL. */
+/* All clients must have been freed. Ends everything that is still running. Accepts NULL, returns NULL. */
 struct fake *fake_free(struct fake *f);
 
 /* Capabilities of the engine. Change them before a client reads them. */
@@ -73,10 +73,10 @@ enum fake_op {
 	FAKE_OPS
 };
 
-/* The next n calls fail. An attach then closes, like a real engine's; a watch cannot be started. */
+/* The next n calls fail. A failing attach closes its stream, as with a real engine; a failing watch is not started. */
 void fake_fail(struct fake *f, enum fake_op op, unsigned n, enum fail_kind kind, enum cause cause, const char *message);
-/* Calls from now on do not end until they are let go or cancelled. An attach carries nothing, a watch reports
- * nothing. */
+/* Later calls do not end until they are released or cancelled. Meanwhile an attach carries no bytes and a watch reports
+ * no events. */
 void fake_hold(struct fake *f, enum fake_op op);
 void fake_let_go(struct fake *f, enum fake_op op);
 /* Number of calls so far, and of those under way. */
@@ -86,14 +86,14 @@ size_t fake_pending(const struct fake *f, enum fake_op op);
 void fake_go_down(struct fake *f);
 void fake_come_up(struct fake *f);
 
-/* Makes setting the firewall rules fail with this cause; CAUSE_NONE = they can be set. Then: how often they were
- * requested, and the openings. */
+/* Makes setting the firewall rules fail with this cause; CAUSE_NONE = they can be set. The next two return how often
+ * the rules were requested, and the openings. */
 void fake_no_fence(struct fake *f, enum cause cause);
 size_t fake_fence_calls(const struct fake *f);
 const struct strv *fake_openings(const struct fake *f);
 
-/* The report of husk-fit in an image that is fitted, as JSON; NULL = nothing is missing. And a volume that images
- * have. Neither is copied. */
+/* The report of husk-fit in an image that is fitted, as JSON; NULL = nothing is missing. `volume` is a volume of such
+ * images. Neither text is copied. */
 void fake_fit_says(struct fake *f, const char *text, const char *volume);
 
 /* --- containers and images --------------------------------------------------------------------------------------- */
@@ -103,16 +103,18 @@ struct fake_container *fake_find(struct fake *f, const char *name);
 size_t fake_count(const struct fake *f);
 /* The only container. */
 struct fake_container *fake_only(struct fake *f);
+/* The container that was created last. */
+struct fake_container *fake_newest(struct fake *f);
 /* Adds a container that this test did not create: a leftover. It has no PID 1. */
 struct fake_container *fake_add(struct fake *f, const char *name, const char *store, const char *owner, bool running,
 				uint64_t created);
-/* Sets its label; fake_add() sets none. */
+/* Sets the container's mark label; fake_add() sets none. */
 void fake_mark(struct fake_container *c, const char *mark);
-/* Ends it with this exit code, or with 137 after an OOM event if oom. */
+/* Ends the container with this exit code, or with 137 after an OOM event if oom. */
 void fake_die(struct fake_container *c, int exit_code, bool oom);
-/* Removes it by force, as a person might. */
+/* Removes the container by force, as a person might. */
 void fake_vanish(struct fake_container *c);
-/* Sends only the event. */
+/* Sends only the OOM event. */
 void fake_tell_oom(struct fake_container *c);
 
 /* The images of all runtimes exist from the beginning. labels may be NULL. */

@@ -178,9 +178,9 @@ static void claim(struct engine_stream *s, struct fake_container *c, json_t *pay
 		       p->session, c->spec.install ? "none" : p->kernel, (unsigned long long)p->lease, left);
 }
 
-static void answer(struct engine_stream *s, struct fake_container *c, uint32_t number, const json_t *question)
+static void answer(struct engine_stream *s, struct fake_container *c, uint32_t number, const json_t *request)
 {
-	const char *code = json_string_value(json_object_get(question, "code"));
+	const char *code = json_string_value(json_object_get(request, "code"));
 	assert_false(fake_is_old);
 	c->pid1->queries++;
 	if (!c->pid1->mute && code && *code)
@@ -229,7 +229,7 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 		answer(s, c, frame->header.call, payload);
 		break;
 	case FRAME_ACK:
-		/* With a mark: the output before it was delivered. */
+		/* An ACK with a mark means that the output before the mark was delivered. */
 		if (call && json_object_get(payload, "mark"))
 			buf_reset(&call->frames);
 		else if (call)

@@ -40,7 +40,7 @@ extern void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *cal
 /* State of the kernel right after the start; "ready" by default. After "starting", fake_kernel() sets the next
  * state. */
 extern const char *fake_kernel_at_start;
-/* Like a Husk that had no queries yet. */
+/* If true, PID 1 is of an older version, which has no queries. */
 extern bool fake_is_old;
 
 /* The number of terminals in HELLO. A script of the test plays what they do. */
@@ -55,7 +55,7 @@ void fake_call_give(struct fake_container *c, struct fake_call *call, uint8_t ty
 void fake_call_end(struct fake_container *c, struct fake_call *call, const char *ending);
 /* Sets the kernel's state: "ready" or "failed". */
 void fake_kernel(struct fake_container *c, const char *kernel);
-/* Sends the reason, and ends. */
+/* Makes PID 1 send the reason and end. */
 void fake_end_by_itself(struct fake_container *c, const char *cause);
 
 #endif

@@ -15,7 +15,7 @@ struct engine_stream {
 	struct buf out;		/* to it */
 	bool opened, closing, closed;
 	struct fail why;
-	struct child *child; /* husk-client attach in a real one */
+	struct child *child; /* `husk-client attach`, if PID 1 is real */
 	bool *gone;	     /* set when it is freed from inside a callback */
 };
 

@@ -19,10 +19,10 @@ struct engine_task {
 	char *container, *base, *scratch, *source; /* of a bake, which makes the image `name` */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	struct strv labels;
-	enum engine_query_kind question;
+	enum engine_query_kind kind;
 	struct fake_container *starting; /* a real PID 1 is starting */
 	engine_done_fn done;
-	engine_created_fn created; /* instead, for a create */
+	engine_created_fn created; /* instead of `done`, for a create */
 	engine_answer_fn answer;
 	void *ctx;
 };
@@ -72,7 +72,7 @@ static void finish(struct engine_task *t, const struct fail *f)
 	engine_done_fn done = t->done;
 	engine_created_fn created = t->created;
 	void *ctx = t->ctx;
-	/* Unlinked, so that it is not let go twice. */
+	/* Unlinked, so that it is not released twice. */
 	list_remove(&t->node);
 	if (done)
 		done(ctx, f);
@@ -100,7 +100,7 @@ static void on_box_ended(void *ctx, int exit_code)
 	fake_die(ctx, exit_code, /* oom= */ false);
 }
 
-/* Returns NULL with *ret_later set if it ends later. */
+/* Sets *ret_later if the create ends later. */
 static int create(struct engine_task *t, bool *ret_later, struct fail *f)
 {
 	struct fake *fake = t->fake;
@@ -304,13 +304,14 @@ static int answer_fence(struct engine_task *t, struct engine_answer *a, struct f
 	if (fake->no_fence)
 		return cause_set(f, FAIL_ENGINE, fake->no_fence, "cannot set the firewall rules around sessions");
 	a->fence = fake->fence_stands ? FENCE_STOOD : FENCE_WAS_SET;
+	a->our_kernel = fake->capabilities.shares_kernel == SUPPORT_YES;
 	fake->fence_stands = true;
 	return 0;
 }
 
 static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f)
 {
-	switch (a->question) {
+	switch (a->kind) {
 	case ENGINE_QUERY_CLIENT:
 		a->client = (struct engine_client){
 			.name = xstrdup("Fake"), .version = xstrdup("1.0"), .major = 1, .minor = 0
@@ -352,7 +353,7 @@ static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f
 /* The owner may free the query, also from inside the callback. */
 static void run_query(struct engine_task *t)
 {
-	struct engine_answer a = { .question = t->question };
+	struct engine_answer a = { .kind = t->kind };
 	AUTO(fail_release) struct fail f = { 0 };
 	bool good = fake_judge(t->fake, FAKE_QUERY, &f) == 0 && answer(t, &a, &f) == 0;
 	t->answer(t->ctx, good ? &a : NULL, good ? NULL : &f);
@@ -362,7 +363,7 @@ static void run_query(struct engine_task *t)
 static struct engine_query *ops_query(struct engine *e, const struct query_spec *spec, struct fail *f UNUSED)
 {
 	struct engine_task *t = task_new(e, FAKE_QUERY, spec->subject, spec->ctx);
-	t->question = spec->question;
+	t->kind = spec->kind;
 	t->answer = spec->done;
 	if (spec->fence)
 		strv_release(&t->fake->openings);

@@ -18,7 +18,7 @@ struct task {
 	struct manager *manager;
 	char id[16], *session_id;
 	enum task_state state;
-	bool exact; /* its result has a number that our printer would not write */
+	bool exact; /* its result has a number that our printer would write differently */
 	char *result;
 };
 

@@ -8,8 +8,8 @@
  *	plot N SIZE     N pictures of about SIZE bytes
  *	…plt.…          one small picture
  *	flood N         N bytes of output
- *	task            becomes a task, if it may; that ends when tasks/cancel asks for it, else never
- *	task MS         likewise, and ends ok after MS milliseconds
+ *	task            becomes a task, if tasks are allowed; it ends only by tasks/cancel
+ *	task MS         becomes a task that ends ok after MS milliseconds
  *	anything else   prints itself
  *
  * The session "gone" is not found, "dead" has died; with FAKE_NO_ENGINE in the environment create fails like a
@@ -21,9 +21,9 @@
 
 struct fake_counters {
 	unsigned created, started, done, cancelled;
-	bool adopting;	    /* the sessions of an earlier server are being found: one called "left" */
-	bool adopting_long; /* and that takes longer than clients wait */
-	char allowed[256];  /* of the last copy: its folders, with colons between them */
+	bool adopting;	    /* an earlier server's sessions are being found; one is called "left" */
+	bool adopting_long; /* finding them takes longer than clients wait */
+	char allowed[256];  /* allowed folders of the last copy, separated by colons */
 };
 
 extern struct fake_counters fake;

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "manager/manager.h"
 
-/* The last ones that were opened. The fake's own operations do not know them. */
+/* The terminals that were opened last. The fake manager's own operations do not know them. */
 static struct {
 	const struct op *op;
 	struct terminal_request request;
@@ -12,7 +12,7 @@ static size_t n_opened;
 
 struct op *manager_terminal(struct conversation *c, const struct terminal_request *req, struct fail *f)
 {
-	/* An endless run represents it, since that can be cancelled. */
+	/* An endless run takes the terminal's place, because a run can be cancelled. */
 	struct op *op = manager_run(
 		c, &(struct run_request){ .session_id = req->session_id, .text = "wait", .len = strlen("wait") }, f);
 	if (!op)

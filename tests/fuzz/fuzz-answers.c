@@ -12,17 +12,17 @@ static void check_strings(const struct strv *v)
 
 static void check_answer(const struct engine_answer *a)
 {
-	if (a->question == ENGINE_QUERY_CONTAINERS)
+	if (a->kind == ENGINE_QUERY_CONTAINERS)
 		for (size_t i = 0; i < a->containers.n; i++)
 			CHECK(a->containers.v[i].name && *a->containers.v[i].name && a->containers.v[i].owner);
-	if (a->question == ENGINE_QUERY_STATS)
+	if (a->kind == ENGINE_QUERY_STATS)
 		for (size_t i = 0; i < a->stats.n; i++)
 			CHECK(a->stats.v[i].name);
-	if (a->question == ENGINE_QUERY_CONTAINER)
+	if (a->kind == ENGINE_QUERY_CONTAINER)
 		CHECK(a->container.pid >= 0);
-	if (a->question == ENGINE_QUERY_INFO)
+	if (a->kind == ENGINE_QUERY_INFO)
 		check_strings(&a->info.runtimes);
-	if (a->question == ENGINE_QUERY_IMAGE) {
+	if (a->kind == ENGINE_QUERY_IMAGE) {
 		check_strings(&a->image.labels);
 		check_strings(&a->image.volumes);
 	}
@@ -35,9 +35,9 @@ int fuzz_one(const uint8_t *data, size_t n)
 	if (n)
 		memcpy(text, data, n);
 	text[n] = '\0';
-	for (enum engine_query_kind question = ENGINE_QUERY_CLIENT; question <= ENGINE_QUERY_FENCE; question++) {
+	for (enum engine_query_kind kind = ENGINE_QUERY_CLIENT; kind <= ENGINE_QUERY_FENCE; kind++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		struct engine_answer answer = { .question = question };
+		struct engine_answer answer = { .kind = kind };
 		if (info_read(&answer, text, n, &f) < 0) {
 			CHECK(f.message && utf8_valid(f.message, strlen(f.message)));
 			continue;

@@ -23,7 +23,7 @@ static void read_answer(struct pieces pieces, size_t n)
 	if (r > 0) {
 		check_clean(&a.text);
 		check_clean(&a.prompt);
-		/* An invisible character of 2 bytes is shown with 8. */
+		/* An invisible character of 2 bytes is shown as 8 bytes. */
 		CHECK(a.text.len + a.prompt.len <= 4 * n + 64);
 	}
 }

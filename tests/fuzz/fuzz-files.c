@@ -140,7 +140,7 @@ static void export(const uint8_t *data, size_t n)
 	while (r >= 0 && wire_next(&wire, &frame) == 1) {
 		AUTO(buf_release) struct buf one = { 0 };
 		AUTO(strv_release) struct strv notices = { 0 };
-		if (frame.type == FRAME_END && wire_read_files_end(&frame, &notices, &f) < 0)
+		if (frame.type == FRAME_END && wire_read_files_end(&frame, &notices, NULL, &f) < 0)
 			break;
 		if (frame.type != FRAME_ENTRY && frame.type != FRAME_MAP && frame.type != FRAME_DATA)
 			continue;

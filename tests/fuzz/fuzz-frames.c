@@ -9,7 +9,7 @@
 #include "tests/fuzz/frames-log.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Runs it to its end. Its output is its own code, repeated. */
+/* Executes the run to its end. Its output is its own code, repeated. */
 static void run_to_end(struct run *run, unsigned times)
 {
 	if (run->state != RUN_QUEUED)
@@ -37,7 +37,7 @@ static void add(struct runs *runs, const struct frame *f)
 	if (!run)
 		return;
 	if (run->interactive && run->state == RUN_QUEUED)
-		return; /* it may be answered */
+		return; /* the run stays, so that it can be answered */
 	run_to_end(run, f->header.call % 5);
 	CHECK(run->state == RUN_ENDED);
 	CHECK(frames_log_is_valid(&run->log, run->number));

@@ -1,5 +1,5 @@
 /* base/lines: the lines do not depend on how the bytes arrive, and match a simple implementation of the header's
- * words. */
+ * description. */
 #include "base/lines.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -39,7 +39,7 @@ static void on_message(struct link *l, const struct link_message *m)
 	}
 }
 
-/* Too much to be parsed: the message is dropped and the kernel lives. */
+/* The message was too large to be parsed. It is dropped, and the kernel keeps running. */
 static void on_dropped(struct link *l)
 {
 	CHECK(!container_of(l, struct probe, link)->gone);

@@ -9,14 +9,14 @@
 static void check_path(const char *text)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(freep) char *path = names_sandbox_path(text, &f);
+	AUTO(freep) char *path = names_session_path(text, &f);
 	if (!path) {
 		CHECK(f.message && *f.message);
 		return;
 	}
 	CHECK(names_below(path, "/workspace") || names_below(path, "/tmp") || names_below(path, "/home/sandbox"));
 	CHECK(!strstr(path, "/../") && !strstr(path, "/./") && !strstr(path, "//"));
-	AUTO(freep) char *again = names_sandbox_path(path, &f);
+	AUTO(freep) char *again = names_session_path(path, &f);
 	CHECK(again && streq(again, path));
 }
 

@@ -1,11 +1,11 @@
-/* manager/model/probe: output of a container in place of the prober is either a complete report or rejected. */
+/* manager/model/probe: a container's output is either accepted as a complete report or rejected. */
 #include "manager/model/probe.h"
 
 #include "base/alloc.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ACTS_MAX 1000
-/* Ten acts are named, and the number of the others. */
+/* A message names ten acts, and gives the number of the others. */
 #define OPEN_SHOWN 10
 
 static void check_report(const struct probe_report *r, size_t n)

@@ -51,7 +51,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 		list_init(&c.queries);
 		list_append(&c.queries, &query_waiter.node);
 		told = 0;
-		CHECK(queries_frame(&c, &frame) == 0 && told == 0); /* to another waiter */
+		CHECK(queries_frame(&c, &frame) == 0 && told == 0); /* the frame is for another waiter */
 		frame.call = 1;
 		int r = queries_frame(&c, &frame);
 		CHECK(told == (r == 0));

@@ -37,7 +37,7 @@ static void on_link(void *ctx, const char *path)
 	CHECK(path[0] == '/' && !strstr(path, "/../"));
 }
 
-/* A page gives the same result in any pieces, and stays unchanged without a link of ours. */
+/* A page gives the same result however it is cut, and stays unchanged if it has no link to the index. */
 static void check_page(enum links_kind kind, const struct upstream *u, const uint8_t *data, size_t n)
 {
 	AUTO(buf_release) struct buf whole = { 0 }, cut = { 0 };
@@ -68,7 +68,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 	check_path(text);
 	strv_add(&sources, "A=https://u:p@h/a/");
 	strv_addf(&sources, "B=%s", text);
-	/* The first one is there, whatever follows. */
+	/* The first upstream is added, whatever follows. */
 	(void)upstreams_take(&u, &env, &sources, &f);
 	CHECK(u.n >= 1 && u.n <= RELAY_PORTS_MAX);
 	for (enum links_kind kind = LINKS_HTML; kind <= LINKS_JSON; kind++)

@@ -37,7 +37,7 @@ static void check_report(char *text, size_t n)
 	free(again.versions);
 }
 
-/* One label a line. */
+/* The text has one label per line. */
 static void check_labels(char *text)
 {
 	AUTO(strv_release) struct strv labels = { 0 };

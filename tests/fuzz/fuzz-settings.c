@@ -1,4 +1,4 @@
-/* Settings that a person wrote: a file of them (manager/model/config), and values with their own syntax. */
+/* Settings that a person wrote: a settings file (manager/model/config), and values with their own syntax. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* manager/line/status: what a hostile PID 1 says of its session is bounded, clean, and told once to each who asked. */
+/* manager/line/status: the status from a hostile PID 1 is bounded, clean, and delivered once to each waiter. */
 #include "manager/line/status.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -27,7 +27,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 					     .outputs = outputs,
 					     .n_outputs = ARRAY_LEN(outputs) };
 	const struct history history = { .known = true,
-					 .thread = text,
+					 .conversation = text,
 					 .runtime = text,
 					 .state = text,
 					 .cause = text,

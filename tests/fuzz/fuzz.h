@@ -14,7 +14,7 @@ int fuzz_one(const uint8_t *data, size_t n);
 /* limits.c: fuzz_one() with a limit on its CPU time. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Unlike assert() it works in every build and prints its place. */
+/* Unlike assert(), it works in every build and prints its location. */
 #define CHECK(condition)                                                                                               \
 	do {                                                                                                           \
 		if (!(condition)) {                                                                                    \

@@ -1,4 +1,4 @@
-/* Fresh inputs from old ones, for test runs: no coverage guides them, so they need no other compiler. */
+/* Makes new inputs from old ones for test runs. They are not guided by coverage, so any compiler will do. */
 #ifndef HUSK_TESTS_FUZZ_MUTATE_H
 #define HUSK_TESTS_FUZZ_MUTATE_H
 
@@ -12,7 +12,7 @@ struct seeds {
 
 void seeds_add(struct seeds *s, const void *data, size_t n);
 void seeds_release(struct seeds *s);
-/* Adds the words of a file in libFuzzer's format: "…" a line, with \xHH, \\ and \". Returns 0 or -errno. */
+/* Adds the words of a file in libFuzzer's format: one "…" per line, with \xHH, \\ and \". Returns 0 or -errno. */
 int seeds_read_words(struct seeds *s, const char *path);
 
 /* The next random number; the state is the seed at first, and must not be 0. */

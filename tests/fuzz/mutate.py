@@ -97,8 +97,8 @@ def change_value(rng, message):
 
 
 def change_bytes(rng, line):
-    """A few cuts, flips, insertions and repetitions. Newlines are not inserted, since they would make two lines of
-    one.
+    """Applies a few cuts, flips, insertions and repetitions. Newlines are not inserted, since they would make two lines
+    of one.
     """
     for _ in range(rng.choice([1, 1, 2, 5])):
         at = rng.randrange(len(line) + 1)
@@ -145,13 +145,13 @@ def mutations(rng, count):
 
 
 def id_key(message):
-    """As JSON: 1 and "1" differ. None if there is no id that could be answered."""
+    """The id as JSON, so that 1 and "1" differ. None if there is no id that could be answered."""
     id = message.get("id") if isinstance(message, dict) else None
     return json.dumps(id) if isinstance(id, (str, int)) and not isinstance(id, bool) else None
 
 
 class Asked:
-    """The number of answers that are allowed, in all and for each id."""
+    """The number of allowed answers, in total and for each id."""
 
     def __init__(self):
         self.total = 0
@@ -226,7 +226,7 @@ class Live:
         self.process.stdin.write(line + b"\n")
 
     def ask(self, message):
-        """A clean request, and its answer without the id."""
+        """Sends a valid request and returns its answer without the id."""
         id = f"mark-{next(self.numbers)}"
         self.send(json.dumps({**message, "id": id}).encode())
         self.process.stdin.flush()
@@ -242,7 +242,7 @@ class Live:
         raise AssertionError(f"no answer to {message} in {PATIENCE} s")
 
     def portrait(self):
-        """Answers to a client of either era."""
+        """Returns the server's answers to a client of each era."""
         asks = [legacy_hello("2025-11-25"), request("ping", 0), request("tools/list", 0)]
         asks += [request(m, 0, _meta=META) for m in ("server/discover", "tools/list", "ping")]
         asks += [request("tools/call", 0, name="execute_code", arguments={}, _meta=META)]
@@ -260,7 +260,7 @@ class Live:
 
 
 def run(program, seed, count=COUNT):
-    """Raises AssertionError with what is wrong; returns figures for a reader."""
+    """Raises AssertionError with the problem. Returns figures to print."""
     with tempfile.TemporaryDirectory() as home:
         live = Live(program, home)
         try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the fuzzers: tests/fuzz/run.sh [TARGET…]   (make fuzz)
 #   FUZZ_SECONDS  for each target, default 600
-#   FUZZ_JOBS     targets at a time, default one a core
+#   FUZZ_JOBS     targets at a time, default one per core
 # Builds them with clang (libFuzzer, ASan, UBSan) into build-fuzz/, where the grown corpus stays for the next campaign and every
 # input that broke something is kept. A campaign over all targets writes its figures into docs/fuzzing.md.
 set -euo pipefail
@@ -25,11 +25,11 @@ ninja -C $build "${targets[@]/#/tests/fuzz/fuzz-}" >$build/build.log || {
 }
 mkdir -p $build/crashes $build/logs
 
-# Inputs that broke something since the campaign began. libFuzzer calls an input slow that takes 10 s of a busy
-# machine's clock; those are not counted.
+# Inputs that broke something since the campaign began. Inputs that libFuzzer calls slow are not counted: they took 10 s
+# by the clock of a busy machine.
 new_crashes() { find $build/crashes -type f -name "$1-*" ! -name '*-slow-unit-*' -newer $build/logs/started | sort; }
 
-# Leaves its figures in $build/logs/TARGET.row: seconds, executions, executions a second, new units, crashes.
+# Leaves its figures in $build/logs/TARGET.row: seconds, executions, executions per second, new units, crashes.
 campaign() {
 	local target=$1 log=$build/logs/$1.log began=$SECONDS
 	mkdir -p "$build/corpus/$target"

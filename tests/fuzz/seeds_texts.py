@@ -4,6 +4,8 @@
 
 import json
 
+import seeds_http
+
 
 def answers():
     """Output of docker for queries."""
@@ -42,6 +44,18 @@ def report():
         "labels": b'husk.deps=key\nhusk.versions={"six":"1.16"}\nhusk.size=5\nhusk.built=7',
         "labels-bad": b"husk.deps=key\nhusk.versions=[]\nhusk.size=-5\nhusk.built=99999999999999999999",
         "urls": b"https://user:secret@host/simple https://s3cret:x@other/",
+    }
+
+
+def requirements():
+    return {
+        "script": b"#!/usr/bin/env python\n# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   \"requests<3; os_name == 'posix'\",\n"
+                  b"#   'pandas[excel] >= 2, < 3', # why\n# ]\n# ///\nimport requests\n",
+        "file": b"# all\nrequests>=2 # http\nflask == 3.0 ; python_version < '3'\nx[a,b]~=1.0;(sys_platform=='linux')\n",
+        "package": b'{"dependencies": {"lodash": "^4", "@a/b": "*"}}',
+        "marker": b"python_version >= '3.9' and (sys_platform not in \"win32 darwin\" or '3.13.2' <= python_full_version) and extra == ''",
+        "versions": b"python_version ~= 'v1!3.13rc1.post2.dev3' or python_version == '3.*' or python_version === '3+Local-1' or os.name<'a'",
+        "nested": b"((((((((((((((((((((((((((((((((os_name == 'posix'))))))))))))))))))))))))))))))))",
     }
 
 
@@ -110,7 +124,7 @@ def connection():
     }
 
 
-# How the bytes after it are cut: tests/fuzz/fuzz.h.
+# First bytes that say how the rest is cut (tests/fuzz/fuzz.h).
 WHOLE, CUT = b"\x00", b"\x07"
 
 
@@ -123,4 +137,5 @@ def vt():
     }
 
 
-TARGETS = {function.__name__: function for function in (answers, connection, names, repl, report, settings, stored, vt)}
+TARGETS = {function.__name__: function for function in (answers, connection, names, repl, report, requirements, settings, stored, vt)}
+TARGETS.update(seeds_http.TARGETS)

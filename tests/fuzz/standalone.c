@@ -1,8 +1,8 @@
-/* A fuzz target without a fuzzer: runs it once over each file that is named, or that is in a folder that is named. Options come first:
+/* A fuzz target without a fuzzer: runs it once on each named file and each file of a named folder. Options come first:
  *   --seconds N  then continues for N seconds of CPU time (at most four times that by the clock) with mutations of these inputs
- *   --seed N     of the mutations; without it each run has its own
- *   --words FILE words that mutations put in, as libFuzzer has them
- *   --keep FILE  always has the input that is under way, and goes when all is well: whatever ends the process, it is there */
+ *   --seed N     seed of the mutations; without it each run has its own
+ *   --words FILE words that mutations insert, in libFuzzer's format
+ *   --keep FILE  always holds the current input, and is removed at the end: if the process dies, the input is there */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -144,7 +144,7 @@ int main(int argc UNUSED, char **argv)
 	for (int i = first; argv[i]; i++)
 		fine &= run_path(argv[i], &inputs) == 0;
 	printf("%lu inputs\n", done);
-	/* An empty corpus shows nothing. */
+	/* An empty corpus counts as a failure, because it would test nothing. */
 	fine &= done > 0;
 	if (fine && o.seconds)
 		fine = run_mutations(&o, &inputs);

@@ -66,7 +66,7 @@ def line(label, old, new):
 
 
 def compare(trees):
-    """Inside the image; the old kernel's tree comes first."""
+    """Runs inside the image. `trees` has the old kernel's tree first."""
     measured = {"start to first result": [first_result(trees[turn % 2]) for turn in range(2 * STARTS)]}
     kernels = [start_kernel(tree) for tree in trees]
     for kernel in kernels:

@@ -1,4 +1,4 @@
-"""Plays PID 1 for one language kernel: listens, starts it, runs cells, keeps output and events in order.
+"""Plays PID 1 for one language kernel: listens, starts the kernel, runs cells, and keeps output and events in order.
 
 Knows the kernel link (docs/protocol.md, section 2) but no language: the command, the kind of link and the
 interrupt come from a runtime.json. HUSK_TEST_KERNEL replaces the whole command. HUSK_TEST_<NAME>
@@ -92,13 +92,13 @@ class Asked:
     """Queries and their answers, for classes with `ask`."""
 
     def complete(self, code, cursor=None):
-        """The code with each of the matches in its place."""
+        """Returns the code as completed with each of the matches."""
         answer = self.ask("complete", code, cursor)
         assert answer["status"] == "ok", answer
         return [code[: answer["start"]] + match + code[answer["end"] :] for match in answer["matches"]]
 
     def help(self, code, cursor=None, **more):
-        """The text, or None."""
+        """Returns the help text, or None."""
         answer = self.ask("inspect", code, cursor, **more)
         assert answer["status"] == "ok", answer
         return answer["data"]["text/plain"] if answer["found"] else None
@@ -164,7 +164,7 @@ class Kernel(Asked):
 
     @staticmethod
     def _late(env, manifest):
-        """Like PID 1: these variables have another name until the kernel is loaded."""
+        """Like PID 1, gives these variables another name until the kernel is loaded."""
         names = manifest.get("late_env", [])
         return {f"HUSK_LATE_{name}" if name in names else name: value for name, value in env.items()}
 
@@ -238,7 +238,9 @@ class Kernel(Asked):
         return self.finish(), prompts
 
     def ask(self, kind, code, cursor=None, leave=False, **more):
-        """A query between two cells, at the end of the code. With `leave` it is abandoned once it has written `go`."""
+        """Sends a query between two cells; the cursor is at the end of the code by default. With `leave` the query is
+        abandoned once it has written `go`.
+        """
         self._asked += 1
         self._answer = None
         message = {"op": kind, "id": self._asked, "code": code, "cursor": len(code) if cursor is None else cursor, **more}
@@ -375,7 +377,7 @@ def _no_constant(name):
 
 
 def check_bundle(data):
-    """Checks the promises of docs/protocol.md about MIME bundles."""
+    """Checks that a MIME bundle is as docs/protocol.md promises."""
     assert isinstance(data, dict) and data
     for mime, value in data.items():
         if mime == "application/json" or mime.endswith("+json"):

@@ -4,7 +4,7 @@ other load changes little), one small cell, and private memory when idle.
 
     tests/kernel/measure.py [RUNTIME …]
 
-Figures of small kernels on a quiet machine are printed beside them: trust `min`, and compare ratios. Cells go
+Reference figures from a quiet machine are printed beside them: trust `min`, and compare ratios. Cells go
 through `docker exec` here, which is most of the time of a small cell.
 """
 
@@ -16,7 +16,7 @@ from container import Container, frames, images
 
 STARTS = 7
 CELLS = 200
-CELL = "1+1"  # in any language so far
+CELL = "1+1"  # valid in every language so far
 # start to first result ms, `1+1` ms, private MB
 FIGURES = {"python": (276, 0.46, 25), "node": (153, 0.17, 15), "r": (250, 0.26, 56)}
 LABELS = ("start to ready, ms", "start to first result, ms", "  of that on a CPU, ms", "small cell, ms", "private memory, MB")

@@ -1,7 +1,7 @@
 """The Node that runs the kernel's tests, which need no container.
 
-HUSK_TEST_NODE names one, 22 or newer. Otherwise runtimes/node/fetch.sh fetches the pinned npm package once into
-BUILD, which needs npm and its registry.
+HUSK_TEST_NODE names a Node of version 22 or newer. Otherwise runtimes/node/fetch.sh fetches the pinned npm package
+once into BUILD, which needs npm and its registry.
 """
 
 import hashlib

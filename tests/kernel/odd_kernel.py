@@ -144,7 +144,7 @@ class Kernel:
     on_complete_request = on_inspect_request = on_is_complete_request = on_question
 
     def on_anything(self, _):
-        """For example an interrupt that is repeated after its cell."""
+        """Ignores other requests, for example an interrupt that is repeated after its cell."""
 
     def on_shutdown_request(self, content):
         self.send("control", "shutdown_reply", content, identities=self.identities)

@@ -4,6 +4,7 @@ from container import Container, frames
 from link_harness import Asked, Outcome, check_bundle
 
 SECONDS = 60
+QUERIES_MAX = 5
 KINDS = {frames.OUT: "stdout", frames.ERR: "stderr", frames.DISPLAY: "display", frames.RESULT: "result", frames.ERROR: "error"}
 
 
@@ -14,7 +15,14 @@ class Session(Container, Asked):
         super().__init__("r")
 
     def ask(self, kind, code, cursor=None, **more):
-        return self.client.ask(kind, code, cursor=len(code) if cursor is None else cursor, **more)
+        """PID 1 cancels a query after four seconds. On a busy machine the first queries, which load R packages, may
+        take longer. So they are repeated, and then find the packages loaded.
+        """
+        for _ in range(QUERIES_MAX):
+            answer = self.client.ask(kind, code, cursor=len(code) if cursor is None else cursor, **more)
+            if answer["status"] != "timeout":
+                break
+        return answer
 
     def begin(self, code, seconds=SECONDS, **more):
         return self.client.start(frames.EXECUTE, code, timeout_ms=1000 * seconds, **more)

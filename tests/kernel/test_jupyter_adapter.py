@@ -31,7 +31,7 @@ def kernel(tmp_path_factory):
 
 
 def words_of(outcome):
-    """The log in short form: text unchanged, messages by their content."""
+    """The log without its types: texts, and the content of messages."""
     return [what.decode() if isinstance(what, bytes) else what for _, what in outcome.log]
 
 
@@ -80,7 +80,7 @@ def test_queries_become_requests_and_replies_their_answers(kernel):
 
 # evidence: jupyter-kernels
 def test_unsigned_messages_are_ignored(kernel):
-    """Neither text nor the end of a cell: a process that finds the sockets has not found the key."""
+    """They can neither print text nor end a cell: a process that finds the sockets does not know the key."""
     ended = kernel.run("""
         import json
         header = {"msg_id": "x", "msg_type": "stream", "session": "s"}
@@ -186,7 +186,7 @@ def test_tcp_and_interrupt_by_message(tmp_path):
 
 
 def test_the_connection_file_is_private_and_removed(tmp_path):
-    """A connection file that only its user reads, gone with the kernel, which is asked to go."""
+    """Only its user can read the connection file. It is removed with the kernel, which is asked to shut down."""
     with start(tmp_path) as kernel:
         (connection,) = tmp_path.glob("husk-jupyter-*/connection.json")
         assert connection.stat().st_mode & 0o777 == 0o600 and connection.parent.stat().st_mode & 0o777 == 0o700
@@ -208,7 +208,7 @@ def test_the_adapter_ends_with_the_kernel(tmp_path, code, status):
 
 @pytest.mark.parametrize("wait", ["", "; time.sleep(1); k.beats = False; time.sleep(60)"])
 def test_a_missing_heartbeat_ends_the_kernel(tmp_path, wait):
-    """Between cells, and in a cell of a kernel that had heartbeats in earlier cells."""
+    """This holds between cells, and in a cell if the kernel answered heartbeats during earlier cells."""
     with start(tmp_path, "--heartbeat", "50") as kernel:
         with pytest.raises(KernelError):
             kernel.run(f"k.beats = {bool(wait)}{wait}")
@@ -217,7 +217,7 @@ def test_a_missing_heartbeat_ends_the_kernel(tmp_path, wait):
 
 
 def test_a_single_threaded_kernel_may_miss_heartbeats_in_a_cell(tmp_path):
-    """The kernel answers a ping before and after a cell, which says nothing about heartbeats during one."""
+    """The kernel answers pings before and after a cell, which does not show that it answers them during one."""
     with start(tmp_path, "--heartbeat", "100") as kernel:
         kernel.run("k.one_thread = True")
         for _ in range(10):

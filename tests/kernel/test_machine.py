@@ -59,7 +59,7 @@ def test_language_functions_report_the_sessions_memory_and_cpus(box):
     assert set(cpus) == {1}
 
 
-INSTALLS = {  # R's asks once
+INSTALLS = {  # R's installer never retries
     "node": ("npm install nope --registry http://127.0.0.1:{}/", "503", "ECONNREFUSED"),
     "python": ("pip install nope --index-url http://127.0.0.1:{}/simple/", "No matching distribution", "Connection refused"),
 }

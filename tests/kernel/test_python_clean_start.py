@@ -7,7 +7,7 @@ from pathlib import Path
 
 RUNTIME = "python"
 
-# A module that exists in only one place prints that place. Modules report that they were loaded in this file.
+# A module that records its name in a file when it is loaded.
 TELL = "open({!r}, 'a').write(__name__ + '\\n')\n"
 
 

@@ -1,4 +1,4 @@
-"""The Python kernel over its link: MIME bundles, figures, pictures. One sentence a test."""
+"""The Python kernel over its link: MIME bundles, figures, pictures. Each test states one fact."""
 
 import base64
 import json
@@ -133,7 +133,7 @@ def test_clear_output_keeps_its_place(kernel):
 
 
 def test_printed_text_keeps_its_order(kernel):
-    """Between the streams too, and around what is displayed."""
+    """The order is kept between the streams too, and around displays."""
     outcome = kernel.run("""
         import sys
         for i in range(20):
@@ -143,7 +143,7 @@ def test_printed_text_keeps_its_order(kernel):
 
 
 def test_a_widget_shows_its_last_state(kernel):
-    """As bars of tqdm.notebook do: their text when the cell ends."""
+    """For example, a bar of tqdm.notebook is shown with its text at the end of the cell."""
     outcome = kernel.run("""
         class Bar:
             step = 0
@@ -199,7 +199,7 @@ def test_hostile_json_becomes_valid(kernel):
     assert kernel.run(code).displays
 
 
-def test_other_values_in_bundles(kernel):
+def test_bundles_with_bytes_lists_and_numbers(kernel):
     code = r"""
         bundle = {'text/html': b'\xff<b>', 'image/gif': b'GIF8', 'text/plain': ['a\n', 'b'], 'x/none': None, 7: 'odd'}
         display(bundle | {'text/x': 5}, raw=True)
@@ -318,7 +318,7 @@ def test_text_far_outside_the_figure(kernel):
 
 
 def test_figures_are_all_shown_and_closed(kernel):
-    """How many of them an answer holds is for others to say."""
+    """The server decides how many of them an answer contains."""
     outcome = kernel.run("import matplotlib.pyplot as plt\nfor _ in range(25):\n    plt.figure(figsize=(1, 1)).text(0, 0, 'x')")
     assert len(outcome.displays) == 25 and kernel.run("plt.get_fignums()").text == "[]"
 
@@ -338,7 +338,7 @@ def test_figures_stay_pictures_when_svg_is_requested(kernel):
     assert png_size(outcome.result["image/png"]) and "image/svg+xml" not in outcome.result and outcome.displays == []
 
 
-def test_figure_of_an_interrupted_cell_comes_with_it(kernel):
+def test_figure_of_an_interrupted_cell_is_shown(kernel):
     outcome = kernel.run_interrupted("import time, matplotlib.pyplot as plt\nplt.plot([1]); print('go'); time.sleep(60)")
     assert len(outcome.displays) == 1 and outcome.error["type"] == "KeyboardInterrupt"
     assert kernel.run("1").displays == []
@@ -489,7 +489,7 @@ def test_plotly_is_its_mime_type_and_a_page(kernel):
         assert "<script" in display["data"]["text/html"] and '"type":"scatter"' in display["data"]["text/html"]
         assert display["data"]["text/plain"] == "Plotly figure: Sales\n  axes: x: year\n  scatter lines 'a', 2 points"
         assert display["data"][FIGURE]["series"] == [{"type": "scatter", "mode": "lines", "label": "a", "points": 2}]
-    assert len(outcome.displays) == 2  # plotly displays a figure that is the last value by itself
+    assert len(outcome.displays) == 2  # plotly itself displays a figure that is the last value of a cell
     assert len(json.dumps(outcome.log, default=str)) < 200_000
 
 

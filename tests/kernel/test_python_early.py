@@ -1,7 +1,10 @@
 """Cells that run before IPython is loaded, and what IPython knows about them afterwards."""
 
 import gc
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from husk_kernel.early import Early  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def collector():
-    """The kernel enables it when everything is loaded."""
+    """Enables the garbage collector again, as the kernel does when everything is loaded."""
     yield
     gc.enable()
 
@@ -110,6 +113,26 @@ def test_interrupt_of_an_early_cell(start, tmp_path):
         outcome = kernel.finish()
         assert outcome.error["type"] == "KeyboardInterrupt" and "<cell 1>" in outcome.error["traceback"]
         assert kernel.run("x >= 1, 'again'").text == "(True, 'again')"
+
+
+def test_interrupts_that_are_repeated_while_ipython_is_loaded(start, tmp_path):
+    with start(tmp_path, first="print('go')\nwhile True:\n    pass") as kernel:
+        kernel.wait_output("go")
+        ended = threading.Event()
+
+        def repeat():
+            while not ended.is_set():
+                os.killpg(kernel.process.pid, signal.SIGINT)
+
+        thread = threading.Thread(target=repeat)
+        thread.start()
+        try:
+            error = kernel.finish().error
+        finally:
+            ended.set()
+            thread.join()
+        assert error["type"] == "KeyboardInterrupt" and "<cell 1>" in error["traceback"]
+        assert kernel.run("'again'").text == "'again'"
 
 
 @pytest.mark.parametrize("first", ["%pwd", "import os; os.getcwd()", "get_ipython().run_line_magic('pwd', '')"])

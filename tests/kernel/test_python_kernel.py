@@ -1,4 +1,4 @@
-"""The Python kernel over its link: running code, asyncio, errors, magics. One sentence a test."""
+"""The Python kernel over its link: running code, asyncio, errors, magics. Each test states one fact."""
 
 import pytest
 
@@ -343,7 +343,7 @@ def test_a_cell_with_a_syntax_error_does_not_run(fresh_kernel, code, kind, messa
 
 @pytest.fixture
 def library(workspace):
-    """A package that takes five calls to get to an error, and one that goes through three of them."""
+    """A package that raises an error five calls deep, chains of errors, and an error in a compiled function."""
     folder = workspace / "lib/site-packages"
     folder.mkdir(parents=True, exist_ok=True)
     calls = "".join(f"def call{n}(f): return call{n + 1}(f)\n" for n in range(1, 5))

@@ -1,4 +1,4 @@
-"""The short path through a cell: plain Python takes it and behaves the same. One sentence a test."""
+"""The short path through a cell: plain Python takes it and behaves the same. Each test states one fact."""
 
 import pytest
 
@@ -106,7 +106,7 @@ def test_registered_events_are_triggered(fresh_kernel, event):
     fresh_kernel.run("seen = []\ndef see(*what): seen.append(what)")
     fresh_kernel.run(f"get_ipython().events.register('{event}', see)")
     fresh_kernel.run("5")
-    count = 2 if event.startswith("post") else 1  # the cell that registers it ends after that
+    count = 2 if event.startswith("post") else 1  # the cell that registers it triggers it too, at its end
     assert fresh_kernel.run("len(seen)").text == str(count + event.startswith("pre"))
     fresh_kernel.run(f"get_ipython().events.unregister('{event}', see)")
 

@@ -1,4 +1,4 @@
-"""The Python kernel over its link: streams, interrupts, processes and threads. One sentence a test."""
+"""The Python kernel over its link: streams, interrupts, processes and threads. Each test states one fact."""
 
 import os
 import signal
@@ -148,6 +148,55 @@ def test_stdin_of_an_interactive_cell_is_a_terminal(kernel):
     assert kernel.run(code).text == "(False, False, False, False)"
     other = "r, w = os.pipe(); os.write(w, b'own'); os.dup2(r, 0); os.read(0, 9), os.isatty(0)"
     assert kernel.run(other, interactive=True).text == "(b'own', False)"
+
+
+@pytest.mark.parametrize("code, shown", [
+    ("f = open(0); [f.readline(), f.read()]", r"['12\n', 'é\n']"),
+    ("with open(0, 'rb', 0, closefd=False) as f: x = f.read(2), f.readline(), f.readall()\nx", r"(b'12', b'\n', b'\xc3\xa9\n')"),
+    ("io.open(0, encoding='latin-1').read()", r"'12\nÃ©\n'"),
+    ("builtins.open('/dev/stdin').readlines()", r"['12\n', 'é\n']"),
+    ("pathlib.Path('/dev/tty').read_bytes()", r"b'12\n\xc3\xa9\n'"),
+    ("os.fdopen(sys.stdin.fileno()).read()", r"'12\né\n'"),
+    ("list(fileinput.input())", r"['12\n', 'é\n']"),
+    ("list(fileinput.input('/dev/fd/0', mode='rb'))", r"[b'12\n', b'\xc3\xa9\n']"),
+    ("sys.__stdin__.read()", r"'12\né\n'"),
+    ("sys.stdin.reconfigure(errors='replace'); sys.stdin.buffer.peek(), sys.stdin.detach().raw.readall()", r"(b'12\n', b'12\n\xc3\xa9\n')"),
+    ("select.select([0, sys.stdin], [], [])[0] == [0, sys.stdin], sys.stdin.read()", r"(True, '12\né\n')"),
+    ("p = select.epoll(); p.register(0); bool(p.poll()), sys.stdin.read()", r"(True, '12\né\n')"),
+    ("with selectors.DefaultSelector() as s: s.register(sys.stdin, 1); x = len(s.select()), sys.stdin.read()\nx", r"(1, '12\né\n')"),
+    ("reader = asyncio.StreamReader(); protocol = asyncio.StreamReaderProtocol(reader)\n"
+     "pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)\nawait reader.read()", r"b'12\n\xc3\xa9\n'"),
+])
+def test_every_way_to_read_stdin_prompts(kernel, code, shown):
+    kernel.run("import asyncio, builtins, fileinput, io, os, pathlib, select, selectors, sys; sys.argv = ['cell']")
+    outcome, prompts = kernel.run_answered(code, "12", "é", "\x04")
+    assert (outcome.text, prompts) == (shown, ["", "", ""]), outcome
+    assert kernel.run("os.isatty(0), builtins.open is io.open, open('/dev/stdin').read()").text == "(False, True, '')"
+
+
+def test_what_stdin_of_an_interactive_cell_cannot_do(kernel):
+    """It has no terminal settings, is empty for other processes, and ends with its cell."""
+    kernel.run("import os, subprocess, sys, termios, tty")
+    for code in ("tty.setcbreak(sys.stdin)", "termios.tcgetattr(0)"):
+        error = kernel.run(code, interactive=True).error
+        assert error["type"] == "error" and "interactive terminal command" in error["message"]
+    code = "subprocess.check_output('cat /dev/stdin -', shell=True), os.system('cat'), os.fdopen(os.open('/dev/null', 1), 'w').name > 2"
+    assert kernel.run(code, interactive=True).text == "(b'', 0, True)"
+    error = kernel.run("open('missing')", interactive=True).error
+    assert error["type"] == "FileNotFoundError" and "husk_kernel" not in error["traceback"]
+    kernel.run("kept = sys.stdin, open(0)", interactive=True)
+    assert kernel.run("kept[0].read(), kept[1].read(), kept[0].buffer.read()").text == "('', '', b'')"
+
+
+def test_an_event_loop_may_wait_for_stdin_after_its_cell(kernel):
+    """Its callback is not called for a stdin at which nobody can type any more."""
+    code = "import asyncio; calls = []; asyncio.get_running_loop().add_reader(0, calls.append, 1); await asyncio.sleep(0); len(calls)"
+    before = kernel.run(code, interactive=True).text
+    for _ in range(20):
+        kernel.ask("is_complete", "1")
+    after = kernel.run("len(calls)").text
+    assert int(after) <= int(before) + 2, "a turn of the loop ends the cell"
+    kernel.run("asyncio.get_running_loop().remove_reader(0)")
 
 
 def test_an_interrupt_withdraws_a_prompt(kernel):

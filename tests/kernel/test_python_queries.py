@@ -1,4 +1,4 @@
-"""Queries of consoles and editors to the Python kernel. One sentence a test."""
+"""Queries of consoles and editors to the Python kernel. Each test states one fact."""
 
 import time
 

@@ -1,5 +1,5 @@
 """Parts of the Python kernel that can be tested without a kernel: the listing of variables, the environment of one
-run. One sentence a test.
+run. Each test states one fact.
 """
 
 import os

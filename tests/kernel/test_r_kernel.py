@@ -1,8 +1,7 @@
-"""The R kernel in its own image, behind the real PID 1. One sentence a test.
+"""The R kernel in its own image, behind the real PID 1. Each test states one fact.
 
 R is not on the host, so these tests play the manager (frames, docs/protocol.md section 1) against a container of
-the image that build/images.json names; HUSK_IMAGE_R overrides. They run on the host: pytest
-tests/kernel/test_r_kernel.py.
+the image that build/images.json names; HUSK_IMAGE_R overrides.
 """
 
 import base64
@@ -286,7 +285,7 @@ def test_size_set_in_a_cell_applies_to_it(r):
 
 def test_plots_as_svg_on_request(r):
     outcome = r.run('options(husk.plot.format = "svg"); plot(1); plot(2); hist(mtcars$mpg)')
-    assert [list(d["data"]) for d in outcome.displays] == [["image/svg+xml"]] * 3
+    assert [list(d["data"]) for d in outcome.displays] == [["image/svg+xml", "application/vnd.husk.chart+json"]] * 3
     assert all(d["data"]["image/svg+xml"].startswith("<?xml") for d in outcome.displays)
     assert r.run("plot.new()").displays == []
     assert png_sizes(r.run("options(husk.plot.format = NULL); plot(1)")) == [(800, 600)]
@@ -296,13 +295,13 @@ def test_ggplots_carry_their_values(r):
     chart = "application/vnd.husk.chart+json"
     got = r.run("library(ggplot2)\nd <- data.frame(n = c('A', 'B'), v = c(3, 4.5), t = 1:2)\n"
                 "ggplot(d, aes(n, v)) + geom_col() + labs(title = 'T', y = 'Sold (pcs)')\nggplot(d, aes(t, v)) + geom_line()\n"
-                "ggplot(d, aes(t, v)) + geom_point()\nplot(1)").displays
-    bars, lines, points, base = (one["data"].get(chart) for one in got)
+                "ggplot(d, aes(t, v)) + geom_point()").displays
+    bars, lines, points = (one["data"].get(chart) for one in got)
     assert bars["type"] == "bar" and bars["title"] == "T" and bars["y_label"] == "Sold (pcs)" and bars["y_unit"] == "pcs"
     assert [(one["label"], one["value"]) for one in bars["elements"]] == [("A", 3), ("B", 4.5)]
     assert lines["type"] == "line" and lines["elements"][0]["points"] == [[1, 3], [2, 4.5]]
     assert lines["x_scale"] == "linear" and lines["x_ticks"] and len(lines["x_ticks"]) == len(lines["x_tick_labels"])
-    assert points["type"] == "scatter" and points["elements"][0]["points"] == [[1, 3], [2, 4.5]] and base is None
+    assert points["type"] == "scatter" and points["elements"][0]["points"] == [[1, 3], [2, 4.5]]
 
 
 def test_boxes_pies_and_facets_carry_their_values(r):
@@ -428,11 +427,12 @@ def test_view_and_help_print(r):
 # The session continues
 
 
-@pytest.mark.parametrize("code", ["q()", "quit(status = 3)", "try(q())", 'tryCatch(base::q("yes"), error = function(e) 1)'])
-def test_q_does_not_end_the_session(r, code):
+@pytest.mark.parametrize("code, status", [("q()", 0), ("quit(status = 3)", 3), ("try(q())", 0), ("q(status = -1)", 255), ("q(status = NULL)", 0),
+                                          ("q(status = 'no')", 0), ('tryCatch(base::q("yes", 4), error = function(e) 1)', 4)])
+def test_q_does_not_end_the_session(r, code, status):
     r.run("kept <- 7")
     error = r.run(code).error
-    assert error["type"] == "quit" and "session keeps its variables" in error["message"]
+    assert (error["type"], error["exit_code"]) == ("quit", status) and "session keeps its variables" in error["message"]
     assert r.run("kept").text == "[1] 7"
 
 
@@ -655,7 +655,7 @@ def test_default_packages_are_loaded_as_r_does_it(own):
 
 
 def test_unit_tests_in_r_pass():
-    """unit.R runs in a local R, or else in the image's."""
+    """unit.R runs in a local R if there is one, or else in the image's R."""
     script, folder = "tests/kernel/unit.R", "runtimes/r"
     if shutil.which("Rscript"):
         done = subprocess.run(["Rscript", "--vanilla", script, folder], cwd=ROOT, capture_output=True, check=False)

@@ -1,6 +1,6 @@
 # Unit tests of the R kernel's own functions. They need an R with jsonlite and base64enc and a C compiler, no container and no link:
 #   Rscript tests/kernel/unit.R [runtimes/r], in the root of the sources
-# Says each test that failed and ends with status 1 then.
+# Prints each test that failed. Exits with 1 if any did.
 
 folder <- c(commandArgs(trailingOnly = TRUE), "runtimes/r")[1L]
 husk <- new.env(parent = baseenv())
@@ -126,7 +126,8 @@ build_kernel <- function() {
   file.copy(folder, tempdir(), recursive = TRUE)
   built <- file.path(tempdir(), basename(folder))
   flags <- system2(file.path(R.home("bin"), "R"), c("CMD", "config", "--cppflags"), stdout = TRUE)
-  stopifnot(system2("gcc", c("-shared", "-fPIC", "-I", ".", flags, "-o", file.path(built, c("husk.so", "console.c", "link.c")))) == 0L)
+  files <- file.path(built, c("husk.so", "console.c", "link.c", "plots.c"))
+  stopifnot(system2("gcc", c("-shared", "-fPIC", "-I", ".", flags, "-o", files)) == 0L)
   built
 }
 
@@ -162,8 +163,8 @@ same("nothing of the user's has run", touched, FALSE)
 
 # A kernel on its link ------------------------------------------------------------------------------------------------
 
-# Plays PID 1 for a kernel from the source tree. run(code, env) returns its messages to one cell, a text each; so does
-# send(body).
+# Plays PID 1 for a kernel from the source tree. run(code, env) and send(body) return the kernel's messages for one
+# cell, each as a text.
 start_kernel <- function() {
   folder <- built
   port <- 20000L + Sys.getpid() %% 20000L

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/behaviours.md is what the table of behaviours makes of itself, and every language's column fits the table.
+# docs/behaviours.md is up to date with the table of behaviours, and every language's column fits the table.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 maker=tests/e2e/behaviours_page.py
@@ -11,7 +11,7 @@ check_page() {
 			complain "tests/e2e/languages: $line"
 		done <<<"$page"
 	elif [ "$page" != "$(cat docs/behaviours.md)" ]; then
-		complain "docs/behaviours.md: differs from the tests; make it anew: $maker >docs/behaviours.md"
+		complain "docs/behaviours.md: differs from the tests; regenerate it: $maker >docs/behaviours.md"
 	fi
 }
 

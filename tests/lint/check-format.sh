@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every C file is what clang-format makes of it (`make format` does it), and no text file has stray white space.
+# Every C file is formatted by clang-format (see `make format`), and no text file has stray white space.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 command -v clang-format >/dev/null || {
@@ -7,7 +7,7 @@ command -v clang-format >/dev/null || {
 	exit 1
 }
 
-# Its first complaint about each file.
+# clang-format's first complaint about each file.
 while IFS= read -r at; do
 	complain "$at: not as clang-format writes it (make format)"
 done < <(files '*.c' '*.h' | xargs -r -d '\n' -n 40 -P "$(nproc)" clang-format --style=file --dry-run 2>&1 |

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The man pages are well-formed. tests/unit/test-pages.c compares those that are generated with the tables in the code.
+# The page of the library names every option of a session.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 check_page() {
@@ -17,5 +18,17 @@ check_page docs/husk.1
 check_page docs/husk-client.1
 check_page docs/husk-jupyter-face.1
 check_page docs/libhusk.3
+
+# The members of struct husk_create in the header: the last word before ';', ',' or the parameters of a callback.
+options_of_sessions() {
+	sed -n '/^struct husk_create {/,/^};/p' libhusk/husk.h | sed 's,/\*.*,,; /^\t \*/d' | grep ';' |
+		sed -E 's/\(\*([a-z_]+)\).*/\1;/' | tr ',' '\n' | grep -oE '[a-z_]+;?[[:blank:]]*$' | tr -d '; \t'
+}
+
+if [ -f libhusk/husk.h ] && [ -f docs/libhusk.3 ]; then
+	for option in $(options_of_sessions); do
+		[ "$option" = size ] || grep -qE "^\.Va $option( |\$)" docs/libhusk.3 || complain "docs/libhusk.3: struct husk_create has '$option', which the page does not name"
+	done
+fi
 
 finish

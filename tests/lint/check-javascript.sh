@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ESLint finds nothing in our JavaScript, and it is what Prettier makes of it. Both come from npm, once for each lockfile; to change a
-# version edit javascript/package.json, then `npm install --package-lock-only` there.
+# ESLint finds nothing in our JavaScript, and Prettier would not change it. Both are installed from npm, once for each
+# lockfile. To change a version, edit javascript/package.json, then run `npm install --package-lock-only` there.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# The include arrow, cycles and third-party headers: layers.py knows the rules.
+# Checks the direction of includes, cycles and third-party headers; layers.py has the rules.
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/layers.py" "$@"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A source file has at most 700 lines: split by noun before that. Comments may pass the 120 columns of .clang-format, but
-# not by much; a message in one piece may be longer.
+# A source file has at most 700 lines: split a longer one by noun. Comments may be slightly longer than the 120 columns
+# of .clang-format, and a line with a message may be longer still.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 lines_max=700
@@ -10,7 +10,7 @@ message_columns_max=200
 while IFS= read -r line; do
 	complain "$line"
 done < <(files '*.c' '*.h' '*.py' '*.mjs' | LC_ALL=C.UTF-8 xargs -r -d '\n' awk -v lines=$lines_max -v max=$columns_max -v message=$message_columns_max '
-	# How wide a line is with tabs of 8.
+	# The width of a line with tabs of 8 columns.
 	function width(text,    parts, n, i, sum) {
 		n = split(text, parts, "\t")
 		for (i = 1; i < n; i++)

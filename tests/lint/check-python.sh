@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ruff finds nothing in our Python (ruff.toml says what it looks for). It comes with the other test tools in BUILD/venv.
+# Ruff finds nothing in our Python (ruff.toml lists its checks). Ruff is one of the test tools in BUILD/venv.
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/lib.sh"
 

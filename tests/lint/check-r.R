@@ -1,5 +1,5 @@
-# Rscript check-r.R FILE…: prints what codetools says about the functions of these files, taken together, and what it does not look for.
-# Ends with status 1 if there was something.
+# Rscript check-r.R FILE…: prints what codetools finds in the functions of these files taken together, and what our own
+# checks find. Exits with 1 if anything was found.
 
 COLUMNS_MAX <- 130L
 FUNCTION_LINES_MAX <- 60L
@@ -27,7 +27,7 @@ check_lines <- function(file, lines) {
   for (i in grep("\t|[[:blank:]]$", lines)) complain(file, i, "a tab, or white space at the end")
 }
 
-# All that parses is checked; what does not ends the check.
+# Files that parse are checked; a file that does not parse ends the check.
 read_source <- function(file) {
   lines <- readLines(file, encoding = "UTF-8")
   check_lines(file, lines)
@@ -42,7 +42,7 @@ check_usage <- function(env) {
                            report = function(text) found <<- c(found, trimws(text)))
 }
 
-# Names of the kernel that are used nowhere in it.
+# Finds names of the kernel that are used nowhere in it.
 check_unused <- function(env, texts) {
   words <- table(unlist(regmatches(texts, gregexpr("[[:alpha:].][[:alnum:]._]*", texts))))
   for (name in setdiff(ls(env), ENTRIES)) if (words[[name]] < 2L) complain("kernel", 0L, name, " is used nowhere")

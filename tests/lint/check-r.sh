@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs check-r.R over the R kernel. It runs in the image that has the packages of the R runtime: R need not be on the host.
+# Runs check-r.R on the R kernel, in the image with the packages of the R runtime, so R need not be on the host.
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/lib.sh"
 
@@ -13,7 +13,7 @@ print(*(i["packages_tag"] for i in json.load(open(sys.argv[1])) if i["name"] == 
 	exit 1
 }
 
-# By a pipe: the engine may be on another machine.
+# Files are sent through a pipe, because the engine may be on another machine.
 report=$(tar -cf - "${sources[@]}" -C "$home" check-r.R |
 	docker run --rm --interactive --network none --user 65532:65532 --tmpfs /tmp --workdir /tmp "$image" \
 		sh -c 'tar -xf - && Rscript --vanilla check-r.R "$@"' sh "${sources[@]}" 2>&1) || complain "$report"

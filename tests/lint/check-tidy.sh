@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# clang-tidy with the checks of .clang-tidy on every C file of the program. A file that it found nothing in is not looked at again until
-# something changes that its word depends on (tidy_keys.py): the folder tidy of the build has an empty file for each such key.
+# clang-tidy with the checks of .clang-tidy on every C file of the program. A file in which it found nothing is not checked again until
+# something changes that the finding depends on (tidy_keys.py). A folder in the user's cache has an empty file for each
+# such key. Clones share it, because they have the same keys.
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -9,16 +10,17 @@ command -v clang-tidy >/dev/null || {
 	exit 1
 }
 
-mapfile -t sources < <(files 'base/*.c' 'jupyter/*.c' 'kernels/*.c' 'manager/*.c' 'mcp/*.c' 'attach/*.c' 'cli/*.c' 'libhusk/*.c' | grep -v /examples/)
-# The flags of the build where there is one; a tree without (the self-test's) gets the essential ones.
+mapfile -t sources < <(files 'base/*.c' 'http/*.c' 'jupyter/*.c' 'kernels/*.c' 'manager/*.c' 'mcp/*.c' 'attach/*.c' 'cli/*.c' 'libhusk/*.c' | grep -v /examples/)
+# The flags of the build, if there is one. A tree without a build (the self-test's) gets the essential flags.
 build=$root/${BUILD:-build}
+known=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/husk-tidy
 keys=() unknown=()
 if [ -f "$build/compile_commands.json" ]; then
 	export TIDY_DATABASE="-p=$build --extra-arg=-Wno-unknown-warning-option" TIDY_FLAGS=
 	keyed=$(python3 -B "$home/tidy_keys.py" "$build" "${sources[@]}")
 	while read -r key file; do
 		[ "$key" = - ] || keys+=("$key")
-		[ -e "$build/tidy/$key" ] || unknown+=("$file")
+		[ -e "$known/$key" ] || unknown+=("$file")
 	done <<<"$keyed"
 else
 	export TIDY_DATABASE="" TIDY_FLAGS="-- -std=gnu17 -D_GNU_SOURCE -I$root"
@@ -33,8 +35,7 @@ done < <(grep -E ': (error|warning): ' <<<"$report" | sort -u || true)
 [ -z "${status:-}" ] || [ "$violations" -gt 0 ] || complain "clang-tidy failed: $report"
 
 if [ "$violations" -eq 0 ] && [ ${#keys[@]} -gt 0 ]; then
-	rm -rf "$build/tidy"
-	mkdir "$build/tidy"
-	(cd "$build/tidy" && touch "${keys[@]}")
+	mkdir -p "$known"
+	(cd "$known" && touch "${keys[@]}" && find . -type f -mtime +30 -delete)
 fi
 finish

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# mypy --strict finds nothing in the Python module: what it says of its types is true. It comes with the other test tools in BUILD/venv.
+# mypy --strict finds nothing in the Python module, so its type annotations are correct. mypy is one of the test tools
+# in BUILD/venv.
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$home/lib.sh"
 

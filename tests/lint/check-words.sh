@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Words that do not belong here: functions that cannot be used safely, tools in texts that any face may show, work left undone
-# without an issue, and paths or hosts of the machine that somebody wrote the code on.
+# without an issue, and paths or hosts of a developer's machine.
 lint=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$lint/lib.sh"
 
@@ -15,20 +15,20 @@ deny() {
 	done < <(files "$@" | xargs -r -d '\n' grep -nHIE "$pattern" -- || true)
 }
 
-# The first list does not even compile behind base/defs.h (#pragma GCC poison); PID 1's few fork() calls are its business.
+# The first list does not even compile behind base/defs.h (#pragma GCC poison); PID 1's few fork() calls are allowed.
 deny "banned function" \
 	'(^|[^A-Za-z0-9_.>"])(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|alloca|tmpnam|mktemp|rand|srand|strncpy|usleep|sleep)\(' \
-	'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]'
-# cli/setup.c becomes the script that does its work, cli/jupyter.c the program.
+	'base/*.[ch]' 'http/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]'
+# cli/setup.c and cli/jupyter.c only replace their own process by a script or program.
 deny "fork outside PID 1 (base/child does it)" '(^|[^A-Za-z0-9_.>"])(fork|vfork|posix_spawn|execv[pe]*|execl[pe]*)\(' \
-	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c'
-# postgres.c waits in a thread of the pool, with a deadline; libhusk has the one thread of its loop.
+	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c'
+# postgres.c waits in a thread of the pool, with a deadline. libhusk starts one thread for its loop.
 deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthread_create|poll|select)\(' \
-	'base/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'
+	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'
 # Only faces may name a tool in a sentence, because only they word the next step. A string that is just a tool's name
 # is allowed: the store records it.
 tools='(create_session|stop_session|execute_code|execute_terminal|import_files|export_files|session_info)'
-deny "a tool in a text below the faces" "\"[^\"]+${tools}|\"${tools}[^\"]+\"" 'base/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]'
+deny "a tool in a text below the faces" "\"[^\"]+${tools}|\"${tools}[^\"]+\"" 'base/*.[ch]' 'http/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]'
 deny "work left undone" '(^|[^A-Za-z])(TODO|FIXME|XXX|HACK)([^A-Za-z]|$)' \
 	'*.c' '*.h' '*.py' '*.mjs' '*.sh' '*.md' '*.build' 'Makefile' 'tests/run' '*Dockerfile*'
 edge='(^|[^A-Za-z0-9._/-])'

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The include arrow is the architecture; ARCHITECTURE.md says why, this says it so that it stays true.
+"""Checks that includes follow the architecture. ARCHITECTURE.md gives the reasons.
 
 Checks every C file of the tree given as the argument (default: this repository):
-- a folder that LAYERS does not name has no C in it;
+- only folders that LAYERS names contain C files;
 - a file includes only what its layer may (LAYERS), and a face sees no more of the manager than PUBLIC;
 - no modules include each other in a cycle;
 - a third-party header stays in the files that adapt it (ADAPTERS);
 - an include names a header of ours by its full path in quotes: no `..`, no angle brackets, no macro, no symbolic link.
 
-A module is what shares a stem in a folder: X.c and X.h, with X-private.h, and X-part.c unless X-part.h exists.
+A module is the files of a folder with the same stem: X.c, X.h, X-private.h, and X-part.c unless X-part.h exists.
 """
 
 import os
@@ -20,16 +20,16 @@ import sys
 BASE = ("base/",)
 # Headers that both sides of the wire share.
 WIRE = ("kernels/protocol.h", "kernels/entry.h")
-# The folders of PID 1 that others of its folders build on.
+# Includes that every folder of PID 1 may use.
 PID1 = (*BASE, *WIRE, "kernels/system/")
 GUARD = (*PID1, "kernels/guard/")
 RUNS = (*GUARD, "kernels/runs/")
 DISK = (*PID1, "kernels/disk/")
 PACKAGES = (*RUNS, *DISK, "kernels/packages/")
-# All that a face sees of the manager.
+# The only header of the manager that a face may include.
 PUBLIC = ("manager/manager.h",)
 MODEL = (*BASE, *WIRE, "manager/model/")
-# The adapters below manager/engine/ are nobody else's business.
+# The adapters below manager/engine/ are private to it.
 ENGINE = (*MODEL, "manager/engine/engine.h", "manager/engine/answer.h", "manager/engine/open.h")
 ADAPTER = (*MODEL, "manager/engine/")
 STORE = (*MODEL, "manager/store/")
@@ -39,12 +39,14 @@ SESSION = (*LINE, "manager/session/")
 REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
-# Headers that other faces see of the one that lets them into a running server.
+# Headers of attach/ that other faces may include to reach a running server.
 ATTACH = ("attach/client.h", "attach/open.h", "attach/server.h")
 
 # Folder -> what its files may include: folders (with all below them) and headers.
 LAYERS = {
     "base": BASE,
+    # Messages and connections: knows nothing of Husk.
+    "http": (*BASE, "http/"),
     # PID 1, from the bottom up (kernels/README.md).
     "kernels/system": PID1,
     "kernels/guard": GUARD,
@@ -59,7 +61,7 @@ LAYERS = {
     "kernels": (*BASE, "kernels/"),
     # Shared by both ends of Jupyter's protocol.
     "jupyter": (*BASE, *JUPYTER),
-    # A program of its own, which says what went wrong as `husk` does.
+    # A separate program, which reports errors as `husk` does.
     "jupyter/face": (*FACE, *JUPYTER, "jupyter/face/", *ATTACH, "cli/exit.h", "cli/folder.h", "cli/report.h"),
     "kernels/jupyter": (*BASE, *JUPYTER, "kernels/"),
     "kernels/fence": (*BASE, "kernels/"),
@@ -79,12 +81,12 @@ LAYERS = {
     "manager/doctor": (*REGISTRY, "manager/doctor/"),
     "mcp": (*FACE, "mcp/"),
     "attach": (*FACE, "attach/"),
-    # `husk mcp` runs the server; what runs in a session of another process attaches to it.
+    # `husk mcp` runs the server; verbs that use a session of another process attach to it.
     "cli": (*FACE, "cli/", "mcp/server.h", *ATTACH),
     "cli/repl": (*FACE, "cli/", *ATTACH),
-    # Its sessions are open to `husk repl` and the like, as a server's are.
+    # Programs such as `husk repl` can attach to its sessions, as to a server's.
     "libhusk": (*FACE, "libhusk/", "attach/server.h"),
-    # As strangers write them: they include what is installed.
+    # Examples are written as users would write them: they include only the installed headers.
     "libhusk/examples": (),
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
     "clients": ("libhusk/husk.h",),
@@ -93,11 +95,11 @@ LAYERS = {
     # A part of R's kernel, compiled in its image: it knows nothing of the rest.
     "runtimes/r": ("runtimes/r/",),
 }
-# Here anything may be included; nothing else may include these.
+# Tests may include anything, and only tests may include headers of tests.
 TESTS = "tests"
 # Made by the build.
 GENERATED = {"runtimes.inc"}
-# What PUBLIC headers may show of the manager, through whatever they include.
+# Headers of the manager that PUBLIC headers may include, directly or indirectly.
 SHOWN = (*BASE, "manager/model/")
 
 # Third-party header -> where it may be included.
@@ -105,6 +107,11 @@ ADAPTERS = {
     "husk.h": r"libhusk/examples/[^/]*\.c",
     "uv.h": r"base/(loop|stream|listener|child|work|ready|watchdog)\.c",
     "curl/curl.h": r"base/fetch\.c",
+    "llhttp.h": r"http/parser\.c",
+    "wslay/wslay.h": r"http/websocket\.c",
+    "openssl/sha.h": r"http/websocket\.c",
+    "openssl/ssl.h": r"base/tls\.c",
+    "openssl/err.h": r"base/tls\.c",
     "jansson.h": r"(mcp|attach|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
     "openssl/evp.h": r"manager/files/digest\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
@@ -118,7 +125,7 @@ ADAPTERS = {
     "libpq-fe.h": r"manager/store/postgres\.c",
     "Rinternals.h": r"runtimes/r/[^/]*\.[ch]",
     "Rinterface.h": r"runtimes/r/console\.c",
-    "R_ext/GraphicsEngine.h": r"runtimes/r/link\.c",
+    "R_ext/GraphicsEngine.h": r"runtimes/r/(link|plots)\.c",
     "R_ext/eventloop.h": r"runtimes/r/link\.c",
 }
 # The C library and the kernel's interface are not third parties.
@@ -132,14 +139,17 @@ SYSTEM_NAMES = set("""
 SOURCES = re.compile(r"\.(c|h|inc|def|cc|cpp|cxx|hh|hpp|hxx|m|S)$")
 
 
-def sources(root):
-    """Paths of all C files, tracked or new; in a folder that is not a repository, all there are."""
+def listed(root):
+    """Paths of all files, tracked or new; in a folder that is not a repository, of all that exist."""
     if (root / ".git").exists():
         command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        found = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
-    else:
-        found = [str(p.relative_to(root)) for p in root.rglob("*")]
-    return sorted({f for f in found if SOURCES.search(f) and (root / f).is_file()})
+        return subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
+    return [str(p.relative_to(root)) for p in root.rglob("*")]
+
+
+def sources(root):
+    """Paths of all C files."""
+    return sorted({f for f in listed(root) if SOURCES.search(f) and (root / f).is_file()})
 
 
 LOGICAL_LINE = re.compile(r"(?:[^\n]*\\[ \t]*\n)+[^\n]*")
@@ -148,7 +158,7 @@ DIRECTIVE = re.compile(r"^[ \t\f\v]*(?:#|%:|\?\?=)[ \t\f\v]*(?:include|include_n
 
 
 def splice(match):
-    """Continued lines become one; their line breaks follow it, so that the lines after it keep their numbers."""
+    """Joins continued lines. Their line breaks are moved to the end, so that later lines keep their numbers."""
     joined, n = re.subn(r"\\[ \t]*\n", "", match.group())
     return joined + "\n" * n
 
@@ -174,7 +184,7 @@ class Tree:
         self.root = root
         self.files = sources(root)
         self.complaints = []
-        self.ours = {}  # file -> [(line, header)]: includes of files that are there
+        self.ours = {}  # file -> [(line, header)]: includes of files that exist
 
     def complain(self, file, line, what):
         self.complaints.append(f"{file}:{line}: {what}" if line else f"{file}: {what}")
@@ -188,7 +198,7 @@ class Tree:
         if (self.root / file).is_symlink():
             self.complain(file, 0, "a symbolic link: its includes would count for another folder")
         if folder not in LAYERS and not in_tests:
-            self.complain(file, 0, f"{folder or 'the top'} is no folder for C: tests/lint/layers.py does not know it")
+            self.complain(file, 0, f"{folder or 'the top'} is not in LAYERS of tests/lint/layers.py, so it may not contain C files")
             return
         for line, operand in includes(self.root / file):
             quoted, angled = re.match(r'"([^"]*)"$', operand), re.match(r"<([^>]*)>$", operand)
@@ -225,12 +235,12 @@ class Tree:
             if not in_tests and not re.fullmatch(ADAPTERS[header], file):
                 self.complain(file, line, f"<{header}> is not for this file, only for {ADAPTERS[header]}")
         elif not in_tests and not SYSTEM.fullmatch(header) and header.removesuffix(".h") not in SYSTEM_NAMES:
-            self.complain(file, line, f"<{header}> is of nobody that tests/lint/layers.py knows")
+            self.complain(file, line, f"<{header}> is unknown: ADAPTERS in tests/lint/layers.py does not list it")
 
     # --- the whole
 
     def check_public(self):
-        """Whatever a face gets to see by its one header is the manager's to show."""
+        """Checks that a face sees only SHOWN headers through the manager's public header."""
         for public in PUBLIC:
             todo, seen = [public], set()
             while todo:
@@ -266,12 +276,15 @@ class Tree:
             self.complain(file, line, "a cycle of modules: " + " -> ".join(cycle))
 
     def check_build(self):
-        """Search paths would let an include mean another file."""
-        for path in sorted(self.root.glob("**/meson.build")):
-            file = str(path.relative_to(self.root))
+        """Checks that the build has no search paths, which could make an include mean another file."""
+        for file in sorted({f for f in listed(self.root) if os.path.basename(f) == "meson.build" and (self.root / f).is_file()}):
+            path = self.root / file
             if file.split("/")[0] in (TESTS, "build"):
                 continue
             for number, line in enumerate(path.read_text().splitlines(), 1):
+                # Debian's llhttp is not in the compiler's search path.
+                if file == "http/meson.build" and line.lstrip().startswith("llhttp_args = "):
+                    continue
                 if re.search(r"'-(I|include|imacros|iquote|isystem|idirafter)", line) or \
                         re.search(r"include_directories\((?!'\.'\))", line):
                     self.complain(file, number, "an include path of its own")
@@ -298,7 +311,9 @@ def reaches(graph, start, goal):
 
 
 def cycles(graph):
-    """One shortest cycle of each knot of modules that reach each other, as a path that ends where it began."""
+    """For each group of modules that include each other, returns one shortest cycle as a path that ends where it
+    began.
+    """
     done = set()
     for start in sorted(graph):
         if start in done:

@@ -1,5 +1,6 @@
-# Functions that the lint checks share; sourced. A check takes the tree to look at as its argument (default: this repository), prints
-# each violation as FILE:LINE: WHAT and exits 1 if there was one. tests/lint/self-test.sh shows that each check can fail.
+# Functions that the lint checks share; they source this file. A check takes the tree to look at as its argument
+# (default: this repository), prints each violation as FILE:LINE: WHAT and exits 1 if there was one.
+# tests/lint/self-test.sh shows that each check can fail.
 # shellcheck shell=bash
 set -euo pipefail
 

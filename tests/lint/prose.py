@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Refuses wording that readers stumble over, in Markdown, in comments and in the subjects of commits: tests/lint/prose.py [TREE]
 
-`--self-test` shows that each pattern refuses its example and accepts its near miss. `--count` prints how often the patterns match in the
-comments of each folder, including those that are not checked yet."""
+`--self-test` shows that each pattern refuses its example and accepts its near miss. `--count` prints how often the patterns match in each
+page and in the comments of each folder."""
 
 import ast
 import collections
@@ -14,35 +14,6 @@ import subprocess
 import sys
 import tokenize
 
-# Folders whose comments have been rewritten. When all are, this list goes and every file is checked.
-CLEAN = (
-    "attach",
-    "base",
-    "bench",
-    "cli",
-    "kernels",
-    "libhusk",
-    "manager",
-    "mcp",
-    "runtimes",
-    "tests/chaos",
-    "tests/clients",
-    "tests/conformance",
-    "tests/dist",
-    "tests/e2e",
-    "tests/fake-engine",
-    "tests/fake-manager",
-    "tests/fuzz",
-    "tests/kernel",
-    "tests/lint",
-    "tests/pid1",
-    "tests/runner",
-    "tests/scripts",
-    "tests/unit",
-    "tools",
-)
-# Pages that are still to be rewritten.
-PAGES_LATER = ("docs/behaviours.md", "docs/bench.md", "docs/evidence.md", "docs/settings.md")
 # The last commit whose subject is not judged.
 LAST_UNCHECKED = "b1b8f13"
 SUBJECT_MAX = 72
@@ -54,7 +25,7 @@ PATTERNS = [
      "What an engine refuses is started again.", "What does a session cost?"),
     ("name who it is", r"\b[Ww]hoever\b", "whoever uses cells alone", "the client that uses cells"),
     ("name who it is", r"\b(?:only|of|by|for|from|to|with|behind) who\b", "only who has taken the second", "only those who have"),
-    ("'go on' is unclear: continue, stay, keep running", r"\b(?:go|goes|went|gone) on(?! (?:to|the|a|an|port|fd)\b)\b", "and the cell goes on",
+    ("'go on' is unclear: continue, stay, keep running", r"\b(?:[Gg]o|[Gg]oes|went|gone) on(?! (?:to|the|a|an|port|fd)\b)\b", "and the cell goes on",
      "the address goes on the network"),
     ("'stands' is unclear: say what it does or where it is", r"\b(?:stands|stood)\b", "How a run stands", "it understands frames"),
     ("'comes to' is unclear", r"\bcomes to\b", "a call that comes to nothing", "what comes today"),
@@ -82,7 +53,7 @@ COMPILED = [(reason, re.compile(pattern.replace(" ", r"\s")), bad, good) for rea
 SUBJECT = re.compile(r"[a-z0-9][A-Za-z0-9._/+-]*(?:, [a-z0-9][A-Za-z0-9._/+-]*)*: (\S+)(.*)")
 # Beginnings of a subject that are not a verb in the imperative.
 NOT_VERBS = set("what how who whose why when where the a an no one each every all some more less many its it this that of for in on with".split())
-# Verbs that look like another form.
+# Verbs that look like a participle, a gerund or a third person.
 VERBS = set("""need feed embed speed shed seed exceed proceed succeed bleed breed heed weed bring ring string sing wing process pass address access
 compress express guess miss press dismiss suppress discuss focus bypass cross toss stress bias canvas""".split())
 
@@ -130,7 +101,9 @@ def markdown(text):
 
 
 def plain(paragraph):
-    """A paragraph of Markdown without code, targets of links and marks; cells of a row become sentences. Line breaks stay."""
+    """A paragraph of Markdown without code, link targets and markup; cells of a row become sentences. Line breaks
+    stay.
+    """
     text = re.sub(r"`[^`]*`", lambda code: "X" + "\n" * code[0].count("\n"), paragraph)
     text = re.sub(r"\]\([^)]*\)", "]", text).replace("**", "")
     if text.startswith("|"):
@@ -149,7 +122,7 @@ def c_comments(text):
 
 
 def join_lines(found):
-    """Comments on lines that follow each other, as one."""
+    """Joins comments on consecutive lines."""
     began, block, last = 0, [], -1
     for number, words in found:
         if number != last + 1 and block:
@@ -184,7 +157,9 @@ def python_comments(text):
 
 
 READERS = {".c": c_comments, ".h": c_comments, ".mjs": c_comments, ".cjs": c_comments, ".js": c_comments, ".py": python_comments,
-           ".sh": hash_comments, ".R": hash_comments, ".build": hash_comments, ".toml": hash_comments}
+           ".sh": hash_comments, ".R": hash_comments, ".build": hash_comments, ".toml": hash_comments, ".yml": hash_comments, ".yaml": hash_comments}
+# Readers for scripts without a suffix, by a word of their first line.
+INTERPRETERS = {b"python": python_comments, b"bash": hash_comments, b"/sh": hash_comments}
 
 
 def files():
@@ -199,6 +174,10 @@ def reader_of(path):
         return READERS[path.suffix]
     if path.name == "Makefile" or path.name.startswith("Dockerfile"):
         return hash_comments
+    if not path.suffix:
+        with path.open("rb") as opened:
+            first = opened.readline(100)
+        return next((reader for word, reader in INTERPRETERS.items() if first.startswith(b"#!") and word in first), None)
     return None
 
 
@@ -215,10 +194,7 @@ def problems_of(path):
 
 
 def is_checked(path):
-    name = str(path)
-    if path.suffix == ".md":
-        return not name.startswith(PAGES_LATER)
-    return bool(reader_of(path)) and name.startswith(tuple(f"{folder}/" for folder in CLEAN)) and path.name != "prose.py"
+    return path.suffix == ".md" or (bool(reader_of(path)) and path.name != "prose.py")
 
 
 def commit_problems():
@@ -262,7 +238,7 @@ def self_test():
     wrong += [f"refused ({found}): {good}" for _, _, _, good in COMPILED for _, found, _ in match(good)]
     wrong += [f"accepted: {subject}" for subject in SUBJECTS_REFUSED if not subject_problem(subject)]
     wrong += [f"refused ({subject_problem(subject)}): {subject}" for subject in SUBJECTS_ACCEPTED if subject_problem(subject)]
-    # Where the text of a file ends: code is not prose, and a line break is white space.
+    # What counts as prose: code does not, and a line break counts as white space.
     texts = {"a.md": ("a cell\ngoes\non here", "`it goes on` and\n\n```sh\nit goes on\n```\n"),
              "a.c": ("/* the cell goes\n * on */", 'f("it goes on");'),
              "a.py": ("# the cell goes\n# on", 'x = "it goes on"'),

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A check that cannot fail checks nothing: each one here passes on a clean tree and fails on one with a single violation.
+# Shows that each check can fail: it passes on a clean tree and fails on a tree with a single violation.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 unset BUILD
-# Where python3 is a script that looks for one (pyenv's), the looking would take most of the time.
+# If python3 is a script that searches for an interpreter (pyenv's), the search would take most of the time.
 mkdir "$scratch/bin"
 ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$scratch/bin/python3"
 PATH=$scratch/bin:$PATH
@@ -21,7 +21,7 @@ program good -static-pie -Wl,-z,now
 program fixed -static -no-pie -Wl,-z,now
 program lazy -pie -Wl,-z,lazy
 
-# tree NAME: a tree as make_NAME_tree makes it, which is done once.
+# tree NAME: a copy of the tree that make_NAME_tree makes; it is made only once.
 tree() {
 	if [ ! -d "$scratch/$1" ]; then
 		"make_$1_tree"
@@ -90,7 +90,7 @@ for bad in fixed lazy; do
 done
 broken check-format.sh "spaces for tabs" base/one.c 'int two(void) {\n  return 2;\n}'
 broken check-format.sh "white space at the end" tools/a.sh 'true '
-# A file in every layer, each including what it may, by each way that is allowed.
+# A file in every layer, with every kind of include that is allowed.
 make_layered_tree() {
 	local folder
 	fresh_tree
@@ -112,13 +112,13 @@ make_layered_tree() {
 	printf '#include <zmq.h>\n#include "kernels/low.h"\n' >"$scratch/tree/kernels/jupyter/channels.c"
 	printf '#include "libhusk/husk.h"\n' >"$scratch/tree/bench/one.c"
 	printf '#include <uv.h>\n#include <cmocka.h>\n#include "manager/engine/low.h"\n' >"$scratch/tree/tests/unit/test-one.c"
-	# A module: a private header and a part of its own, which include each other as they like.
+	# A module with a private header and a part, which may include each other.
 	printf '#include "mcp/big-private.h"\n' | tee "$scratch"/tree/mcp/{big,big-part}.c >/dev/null
 	printf '#include "mcp/big.h"\n' >"$scratch/tree/mcp/big-private.h"
 	printf '#include "mcp/low.h"\n' >"$scratch/tree/mcp/big.h"
 }
 
-# forbidden WHAT FILE LINES WORDS: such a tree whose FILE also has these lines is refused with these words.
+# forbidden WHAT FILE LINES WORDS: a layered tree whose FILE also has these lines is rejected with these words.
 forbidden() {
 	local what=$1 file=$2 lines=$3 words=$4
 	layered_tree
@@ -134,7 +134,7 @@ forbidden() {
 
 layered_tree
 expect pass check-layers.sh "what is allowed"
-# Each layer and something above or beside it.
+# Each layer, with a header above or beside it that it may not include.
 for pair in base:kernels/protocol.h base:manager/model/low.h kernels:manager/model/low.h kernels/jupyter:manager/model/low.h \
 	manager/model:kernels/low.h manager/model:manager/engine/low.h manager/engine:manager/store/low.h manager/store:manager/engine/low.h \
 	manager/engine:manager/line/low.h manager/line:manager/engine/low.h manager/line:manager/session/low.h manager/line:kernels/low.h manager/session:manager/files/low.h \
@@ -151,11 +151,11 @@ for pair in base:kernels/protocol.h base:manager/model/low.h kernels:manager/mod
 		failed=1
 	}
 done
-forbidden "a folder of the manager that is new" manager/pool/pool.c 'int x;' 'manager/pool is no folder for C'
-forbidden "a folder that is new" http/http.h 'int x;' 'http is no folder for C'
-forbidden "C at the top" husk.c 'int x;' 'the top is no folder for C'
-forbidden "a folder below a known one" base/more/x.c 'int x;' 'base/more is no folder for C'
-# Ways around.
+forbidden "a folder of the manager that is new" manager/pool/pool.c 'int x;' 'manager/pool is not in LAYERS'
+forbidden "a folder that is new" web/web.h 'int x;' 'web is not in LAYERS'
+forbidden "C at the top" husk.c 'int x;' 'the top is not in LAYERS'
+forbidden "a folder below a known one" base/more/x.c 'int x;' 'base/more is not in LAYERS'
+# Attempts to get around the check.
 forbidden "a header of ours in angle brackets" base/one.c '#include <manager/engine/low.h>' '<manager/engine/low.h> is ours'
 forbidden "dots that lead out" base/one.c '#include "base/../manager/engine/low.h"' 'is not the plain path'
 forbidden "dots that lead up" base/one.c '#include "../manager/engine/low.h"' 'is not the plain path'
@@ -203,7 +203,7 @@ forbidden "uv.h outside its adapters" manager/registry/low.c '#include <uv.h>' '
 forbidden "jansson.h outside its adapters" manager/registry/low.c '#include <jansson.h>' '<jansson.h> is not for this file'
 forbidden "jansson.h in a header of the manager" manager/line/low.h '#include <jansson.h>' '<jansson.h> is not for this file'
 forbidden "sodium.h outside its adapters" cli/main.c '#include <sodium.h>' '<sodium.h> is not for this file'
-forbidden "a library that nobody knows" base/one.c '#include <ev.h>' '<ev.h> is of nobody'
+forbidden "a library that nobody knows" base/one.c '#include <ev.h>' '<ev.h> is unknown'
 broken check-words.sh "strcpy" base/one.c 'void f(char *a) { strcpy(a, "b"); }'
 broken check-words.sh "fork in the manager" manager/registry/low.c 'int f(void) { return fork(); }'
 broken check-words.sh "a tool in a text of the manager" manager/store/store.c 'const char *s = "call stop_session";'

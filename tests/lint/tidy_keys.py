@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tidy_keys.py BUILD FILE…: prints a line `KEY FILE` for each file. KEY is a hash of everything that clang-tidy's
 findings depend on: its version, its configuration, the compiler's command, and the text of the file and of all
-files that it includes. KEY is `-` if the includes are unknown, because the file or one of them has changed since
-the last build.
+files that it includes. Paths below the tree are relative, so every clone has the same keys. KEY is `-` if the
+includes are unknown, because the file or one of them has changed since the last build.
 """
 
 import hashlib
@@ -11,6 +11,8 @@ import os
 import pathlib
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def commands_of(build):
@@ -23,7 +25,7 @@ def commands_of(build):
 
 
 def includes_of(build):
-    """Object -> all that it was made of, as the compiler told ninja."""
+    """Object -> all files that it was compiled from, as the compiler reported to ninja."""
     found, current = {}, None
     listed = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=False).stdout
     for line in listed.splitlines():
@@ -39,6 +41,10 @@ def includes_of(build):
     return found
 
 
+def relative(text):
+    return text.replace(str(ROOT), ".")
+
+
 class Texts:
     """The contents of files, each read once."""
 
@@ -46,36 +52,41 @@ class Texts:
         self.known = {}
 
     def of(self, path):
-        """(when it was changed, a hash of what it holds)"""
+        """Returns (time of the last change, hash of the content)."""
         if path not in self.known:
             self.known[path] = os.stat(path).st_mtime, hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
         return self.known[path]
 
 
 def key_of(build, start, ways, includes, texts):
-    whole = start.copy()
+    """Returns the key of a source. It may be compiled into several objects, which include the same files; one must be
+    up to date.
+    """
+    whole, included = start.copy(), {}
     for command, output in ways:
-        whole.update(f"{command}\n".encode())
+        whole.update(f"{relative(command)}\n".encode())
+        if output not in includes or not (build / output).exists():
+            continue
         built = os.stat(build / output).st_mtime
-        for path in includes[output]:
-            changed, text = texts.of(path)
-            if changed > built:
-                return None
-            whole.update(f"{path} {text}\n".encode())
-    return whole.hexdigest() if ways else None
+        read = {os.path.normpath(path): texts.of(path) for path in includes[output]}
+        if all(changed <= built for changed, _ in read.values()):
+            included.update(read)
+    for path, (_, text) in sorted(included.items()):
+        whole.update(f"{relative(path)} {text}\n".encode())
+    return whole.hexdigest() if included else None
 
 
 def main():
     build, files = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     start = hashlib.sha256(subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout)
     folders = {parent for file in files for parent in pathlib.Path(os.path.realpath(file)).parents}
-    for config in sorted(folder / ".clang-tidy" for folder in folders):
-        start.update(f"{config}\n".encode() + (config.read_bytes() if config.exists() else b""))
+    for config in filter(pathlib.Path.exists, sorted(folder / ".clang-tidy" for folder in folders)):
+        start.update(f"{relative(str(config))}\n".encode() + config.read_bytes())
     ways, includes, texts = commands_of(build), includes_of(build), Texts()
     for file in files:
         try:
             key = key_of(build, start, ways.get(os.path.realpath(file), []), includes, texts)
-        except (OSError, KeyError):
+        except OSError:
             key = None
         print(key or "-", file)
 

@@ -39,8 +39,8 @@ class Dialled:
 
 
 class Listener:
-    """A server's socket, which gets its name once it can be dialled. Its path may be longer than a socket's name can
-    be.
+    """A server's socket, which gets its final name once it accepts connections. Its path may be too long for a socket
+    address.
     """
 
     def __init__(self, folder):
@@ -65,7 +65,7 @@ class Listener:
         return not select.select([self.socket], [], [], seconds)[0]
 
     def close(self):
-        """Closes like a server that has what it wanted."""
+        """Closes the socket, like a server once PID 1 is connected."""
         os.unlink(self.folder / "line.sock")
         self.socket.close()
 
@@ -105,7 +105,7 @@ class Box:
         return open(self.log.name).read()
 
     def enter(self, uid, *argv, **popen):
-        """A process inside the box, like one of `docker exec`."""
+        """Starts a process inside the box, as `docker exec` does."""
         assert self.pid, self.read_log()
         return subprocess.Popen(
             ["nsenter", "-t", str(self.pid), "-p", "-m", "-n", "-i", "-r", "-w", "/usr/bin/setpriv", "--reuid", str(uid),

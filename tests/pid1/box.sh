@@ -1,7 +1,8 @@
 #!/bin/sh
 # A container without an engine: private pid, mount, network and ipc namespaces and a small root of its own.
 # box.sh CLIENT KERNEL CGROUP MANIFEST [OPTION]... runs as root and as pid 1 of its namespace, and becomes PID 1 proper.
-# LINE, if it is set, is the folder where a server's socket appears. DISK has folders home, deps and tmp for what is on disk.
+# LINE, if it is set, is the folder where a server's socket appears. DISK, if set, has folders home, deps and tmp, which
+# are mounted.
 set -eu
 client=$1 kernel=$2 cgroup=$3 manifest=$4
 shift 4

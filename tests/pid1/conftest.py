@@ -10,7 +10,7 @@ import box as box_module  # noqa: E402
 
 @pytest.fixture
 def make_box(tmp_path):
-    """make_box(*options) starts another PID 1; all are gone after the test."""
+    """make_box(*options) starts another PID 1; all of them end with the test."""
     boxes = []
 
     def make(*options, **more):
@@ -25,8 +25,8 @@ def make_box(tmp_path):
 
 
 def pytest_generate_tests(metafunc):
-    """`stream`: each way to reach PID 1, for tests that use `client`. A file whose tests do not depend on it names
-    one (STREAMS).
+    """Runs each test that uses `client` with every `stream`, that is, way to reach PID 1. A file whose tests do not
+    depend on it names one in STREAMS.
     """
     if "stream" in metafunc.fixturenames:
         metafunc.parametrize("stream", getattr(metafunc.module, "STREAMS", ("attach", "dial")))

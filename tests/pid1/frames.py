@@ -16,7 +16,7 @@ CONSOLE, CONSOLE_SIZE, CONSOLE_DATA, CONSOLE_ERR, CONSOLE_SIGNAL = 60, 61, 62, 6
 QUERY, ANSWER = 70, 71
 RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, FILE_ITSELF, CONSOLE_DATA, CONSOLE_ERR}
 FILE, DIRECTORY, SYMLINK, LINK = 1, 2, 3, 4
-LINKED = 0x8000  # in a file's mode: other names of it may follow
+LINKED = 0x8000  # flag in a file's mode: hard links to the file may follow
 WINDOW = 1 << 20
 
 Frame = collections.namedtuple("Frame", "type call payload")
@@ -195,9 +195,9 @@ class Client:
         self.send(type, self.number, fields)
         return self.number
 
-    def import_files(self, destination, entries, bytes=0, done=True):
+    def import_files(self, destination, entries, bytes=0, done=True, **more):
         """entries: (payload of ENTRY, {offset: data}). Sends within the credit of PID 1 and returns its END."""
-        number = self.start_files(IMPORT, {"destination": destination, "bytes": bytes, "entries": len(entries)})
+        number = self.start_files(IMPORT, {"destination": destination, "bytes": bytes, "entries": len(entries), **more})
         credit = WINDOW
         for payload, data in entries:
             pieces = [(ENTRY, payload)]

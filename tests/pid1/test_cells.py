@@ -25,7 +25,7 @@ def test_error_keeps_state(client):
     assert client.execute("print(x + 1)").out == b"42\n"
 
 
-def test_a_cell_that_ends_itself_has_its_exit_code(client):
+def test_exit_code_of_a_cell_that_raises_system_exit(client):
     reply = client.execute("link.send(op='error', id=link.id, type='SystemExit', exit_code=3)")
     assert reply.ending == "error" and reply.end["exit_code"] == 3 and reply.end["kernel"] == "kept"
     assert "exit_code" not in client.execute("1/0").end
@@ -174,14 +174,14 @@ def test_a_kernel_that_breaks_the_protocol_is_ended(client, code, words):
     if words:
         assert reply.ending == "kernel_died" and words in reply.detail and reply.end["kernel"] == "restarted"
     else:
-        # The first `done` ended the call; the second is the kernel's own end.
+        # The first `done` ended the cell; the second ended the kernel.
         assert reply.ending == "ok" and "no cell was running" in client.event("kernel_died")["cause"]
     assert client.execute("print('alive')").out == b"alive\n"
 
 
 # evidence: cell-ids
 def test_a_thread_cannot_guess_the_id_of_the_next_cell(client):
-    """A guessed id would end the cell in its name. A wrong guess ends the kernel."""
+    """A thread that guessed the id could end the cell. A wrong guess ends the kernel."""
     client.execute("import threading\nbegun = threading.Event()\nguess = link.id + 1\n"
                    "def forge():\n"
                    "    begun.wait()\n"
@@ -241,7 +241,7 @@ def test_displays_are_bounded_and_counted(client):
 def test_the_last_pictures_are_kept(box, client, count, size, kept):
     number = client.start(frames.EXECUTE, f"for i in range({count}): link.display({{'image/png': 'A' * {size}, 'text/plain': str(i)}})")
     assert client.finish(number, ack=False).end["displays_dropped"] == count - kept
-    again = box.attach(fence=2).finish(number)  # a replay has what was kept
+    again = box.attach(fence=2).finish(number)  # a replay contains the output that was kept
     assert [d["data"]["text/plain"] for d in again.displays] == [str(i) for i in range(count - kept, count)]
 
 

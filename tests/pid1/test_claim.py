@@ -1,4 +1,4 @@
-"""A container before and after it belongs to a session."""
+"""A warm container before and after a session claims it."""
 import json
 
 import frames
@@ -111,6 +111,14 @@ def test_a_claim_sets_the_directory(box, client):
     assert client.terminal("pwd; cd /usr").out == b"/tmp\n"
     client.execute("os._exit(1)")
     assert client.execute("print(os.getcwd())").out == b"/tmp\n"
+
+
+@pytest.mark.parametrize("home", ["~", "$HOME", "${HOME}", "~/."])
+def test_a_claim_can_name_the_home_directory(client, home):
+    assert client.claim(SESSION, cwd=home)["kernel"] == "starting"
+    client.event("kernel_ready")
+    assert client.execute("print(os.getcwd())").out == b"/home/sandbox\n"
+    assert client.terminal("pwd -P").out == b"/home/sandbox\n"
 
 
 def test_variables_of_a_session_cannot_break_the_link(client):

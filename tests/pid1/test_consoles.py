@@ -15,7 +15,7 @@ class Console:
     def __init__(self, client, *command, rows=24, cols=80, **more):
         self.client = client
         self.shown = self.errors = b""
-        self.typed = 0  # and not credited
+        self.typed = 0  # bytes for which no credit came back yet
         self.end = None
         self.number = client.number = client.number + 1
         client.send(frames.CONSOLE, self.number, {"rows": rows, "cols": cols, **({"command": command} if command else {}), **more})
@@ -160,7 +160,9 @@ def test_input_that_is_not_read_is_held_back(box, client):
 
 # evidence: consoles
 def test_a_hang_up_ends_the_program(box, client, plain):
-    """The controller or the end of its stream hangs up. Processes that ignore it survive, except the shell itself."""
+    """The controller hangs up, or its stream ends. Processes that ignore the signal survive, except the shell
+    itself.
+    """
     shell = Console(client, "bash", "-c", "trap 'echo hung up >/tmp/hup; exit 5' HUP; echo ready; while :; do sleep 0.05; done")
     shell.until(b"ready")
     client.send(frames.INTERRUPT, shell.number)
@@ -201,7 +203,7 @@ def program(client, script, *arguments, **more):
 
 
 def send_all(console, data):
-    """Within its credit, like the manager."""
+    """Sends data within the console's credit, like the manager."""
     for at in range(0, len(data), 16 << 10):
         piece = data[at:at + (16 << 10)]
         while console.typed + len(piece) > KEYS_WINDOW:
@@ -223,6 +225,20 @@ def test_a_program_has_three_pipes(client):
     assert echo.finish()["exit_code"] == 0 and echo.shown == data
     bad = Console(client, pipes=True)
     assert bad.finish()["ending"] == "refused", "there is no program"
+
+
+def test_a_console_starts_in_its_directory(client):
+    """~ and $HOME are the home directory, and a relative path is below the last command's, as for commands."""
+    client.terminal("mkdir -p a/b; cd a")
+    for cwd in ("~", "$HOME", "${HOME}/.", "~/."):
+        one = program(client, "pwd -P", cwd=cwd)
+        assert one.finish()["exit_code"] == 0 and one.shown + one.errors == b"/home/sandbox\n"
+    one = program(client, "pwd", cwd="b")
+    assert one.finish()["exit_code"] == 0 and one.shown == b"/workspace/a/b\n"
+    for cwd in ("/nowhere", "~x", "~/nowhere"):
+        end = program(client, "touch ran", cwd=cwd).finish()
+        assert end["ending"] == "refused" and end["cause"] == "no_directory" and "does not exist or cannot be entered" in end["detail"], end
+    assert client.terminal("ls").out == b"b\n"
 
 
 def test_a_program_that_does_not_read_delays_no_other(client):

@@ -40,7 +40,7 @@ def test_processes_of_the_session_cannot_attach(box, client):
     process = box.attach_process(uid=65532)
     out, err = process.communicate(timeout=10)
     assert process.returncode == 1 and out == b"" and b"only the manager's user" in err
-    # Not only attach refuses: the socket itself rejects processes of the session.
+    # The socket itself rejects processes of the session too, not only attach.
     reply = client.terminal("/usr/bin/python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); "
                             "s.connect(\"\\0husk-control\"); print(s.recv(1))'")
     assert reply.out == b"b''\n"
@@ -134,7 +134,7 @@ def test_too_many_runs_are_refused(client):
 
 
 def test_a_controller_that_does_not_read_can_be_replaced(box, client):
-    """Its runs continue, PID 1 stays small, and a successor gets all output."""
+    """The controller's runs continue, PID 1 stays small, and the next controller gets all output."""
     numbers = [client.start(frames.EXECUTE, "sys.stdout.write('x' * 3000000)", limit=4000000) for _ in range(5)]
     os.set_blocking(client.write_fd, False)
     with contextlib.suppress(BlockingIOError):  # PID 1 stops reading from a controller that does not read

@@ -1,5 +1,6 @@
 """PID 1 dials a server whose socket appears in the mounted folder."""
 import pathlib
+import struct
 import subprocess
 
 import box as box_module
@@ -75,7 +76,9 @@ def test_after_a_refusal_pid_1_waits_for_another_socket(make_box, line):
 
 
 def test_only_one_controller_at_a_time(make_box, line):
-    """Attach works beside it, by the same epoch. PID 1 does not dial while it has a controller."""
+    """A controller with a higher epoch can also take over with attach. PID 1 does not dial while it has a
+    controller.
+    """
     listener = box_module.Listener(line)
     box = make_box(line=line)
     dialled = greet(listener.accept())
@@ -113,7 +116,7 @@ print(len(connection.recv(1)))
 
 # evidence: socket-peer
 def test_a_listener_inside_the_session_is_rejected(make_box, line):
-    """Even if the folder could be written to: the other end must be outside."""
+    """This would hold even if the session could write to the folder, because the other end must be outside."""
     line.chmod(0o777)
     box = make_box(line=line)
     code = SQUAT.replace("/line/", "/proc/self/cwd/")
@@ -121,3 +124,14 @@ def test_a_listener_inside_the_session_is_rejected(make_box, line):
                              "python3", "-c", code], cwd=line, capture_output=True, text=True, timeout=30)
     assert inside.stdout == "0\n", inside.stderr  # dialled, checked, and disconnected
     assert greet(box_module.Listener(line).accept()).ping() == b"ping"
+
+
+def test_after_a_stop_pid_1_waits_for_the_server_to_disconnect(make_box, line):
+    """The engine can remove the container meanwhile."""
+    listener = box_module.Listener(line)
+    box = make_box(line=line)
+    client = greet(listener.accept())
+    client.send_bytes(b"".join(struct.pack(">IBI", 0, type, 0) for type in (frames.STOP, frames.PING)))
+    client.expect(lambda f: f.type == frames.PONG)
+    client.process.kill()
+    assert box.wait() == 0

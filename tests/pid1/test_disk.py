@@ -7,9 +7,9 @@ import pytest
 from test_install import install
 
 LIMIT = 16 << 20
-FAR = 3 * LIMIT + (100 << 20)  # the limit, the same amount hidden, and what is written between two checks on a busy machine
+FAR = 3 * LIMIT + (100 << 20)  # the limit, the same amount hidden, and bytes written between two checks on a busy machine
 FOREVER = "\nwhile True: time.sleep(1)\n"
-# The tricks fill the disk with this, fresh each time: 400 MiB in all, at the speed of a slow disk.
+# The tricks write with this: 400 MiB, at the speed of a slow disk.
 FILL = "for i in range(400): f.write(b'x' * (1 << 20)); f.flush(); time.sleep(0.01)"
 EACH = "for i in range(400):\n    time.sleep(0.01); "
 

@@ -73,7 +73,7 @@ def exported_descriptors(client, path, **more):
 
 
 def test_a_large_file_is_exported_as_a_descriptor(box, client, stream, workspace):
-    """Only if the stream can carry one, and only on request."""
+    """This needs a stream that can carry descriptors, and a request for one."""
     content = os.urandom(1 << 20)
     (workspace / "large").write_bytes(content)
     descriptors, entries = exported_descriptors(client, "/workspace/large")
@@ -102,7 +102,7 @@ for _ in range(40):
 
 
 def test_without_descriptor_passing_a_file_is_sent_as_data(make_box, tmp_path):
-    """The system counts those of PID 1 and of sandbox code, which has the same user, together."""
+    """Code of the session has PID 1's user, so it can use up the user's limit on descriptors in flight."""
     line = tmp_path / "line"
     line.mkdir(mode=0o755)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -218,6 +218,19 @@ def test_destinations_stay_below(client, box, workspace, destination, why):
     assert end["ending"] == "error" and why in end["detail"], end
     assert leftovers(workspace) == []
     assert client.terminal("ls -A /tmp").out == b""
+
+
+def test_an_import_can_go_below_an_existing_directory(client, workspace):
+    client.terminal("mkdir folder; touch file; ln -s folder link")
+    for destination, below, path in (("/workspace/folder", True, "folder/name"), ("/workspace", True, "name"), ("/workspace/file", False, "file"),
+                                     ("/workspace/new", False, "new"), ("/workspace/link", False, "link")):
+        end = client.import_files(destination, one_file(b"x"), into="name")
+        assert (end["ending"], end.get("below", False)) == ("ok", below), end
+        assert (workspace / path).read_bytes() == b"x"
+    for into in ("..", "a/b", "", 5, "."):
+        end = client.import_files("/workspace/folder", one_file(b"x"), into=into)
+        assert end["ending"] == "error" and "is a directory" in end["detail"] and "below" not in end, into
+    assert leftovers(workspace) == []
 
 
 # evidence: paths-inside
@@ -380,7 +393,7 @@ def test_a_file_that_changes_its_size_during_export(client, workspace):
             os.truncate(workspace / "f", 4_500_000)
 
     end, out = client.export_files("/workspace/f", on_frame=shrink)
-    assert end["ending"] == "ok" and out[b""].size == 5_000_000 and "shorter" in end["notices"][0]
+    assert end["ending"] == "ok" and out[b""].size == 5_000_000 and "shrank" in end["notices"][0]
     assert whole(out[b""]) == b"x" * 4_500_000 + bytes(500_000)
 
 

@@ -91,11 +91,11 @@ def test_spinning_processes_starve_neither_the_stream_nor_the_lease(make_box):
         times.append(time.monotonic() - began)
     assert sorted(times)[len(times) // 2] < 0.2, times
     began = time.monotonic()
-    assert box.wait() == 0 and time.monotonic() - began < 4 + 5  # nobody renews the lease any more
+    assert box.wait() == 0 and time.monotonic() - began < 4 + 5  # no server renews the lease any more
 
 
 def test_a_fork_bomb_is_ended(client):
-    """Its processes share the kernel's group, so one signal ends them all."""
+    """The bomb's processes share the kernel's group, so one signal ends them all."""
     reply = client.execute("signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
                            "for i in range(300):\n  if os.fork() == 0: time.sleep(1000)\n"
                            "time.sleep(1000)", timeout_ms=500)

@@ -1,4 +1,6 @@
-"""PID 1 as an installer of packages: one program, its environment and its report, and nothing else."""
+"""PID 1 in a container that installs packages: it runs one program with its environment, reports, and does nothing
+else.
+"""
 import frames
 import pytest
 
@@ -121,7 +123,7 @@ def test_installers_only_install_and_sessions_never_do(installer, client):
     installing = installer("true")
     for reply in (installing.execute("1"), installing.terminal("true")):
         assert reply.ending == "refused" and "only installs" in reply.detail
-    assert "installs nothing" in client.finish(install(client)).detail
+    assert "cannot install packages" in client.finish(install(client)).detail
 
 
 @pytest.mark.parametrize("fields", [{"packages": None}, {"packages": []}, {"env": {"A": 1}}, {"env": {"A=B": "1"}}])

@@ -70,7 +70,9 @@ def test_cells_and_commands_cannot_trace_each_other(client):
 
 
 def test_usual_file_and_process_operations_work(client):
-    """Renames across directories, devices, shared memory, tracing one's own, and a server that the next command ends."""
+    """Renames across directories, devices, shared memory, tracing one's own child, and a server that the next command
+    ends.
+    """
     writes = "".join(f" && echo x > {path}" for path in ("/dev/null", "/dev/stderr", "/dev/shm/s", "~/h", "/tmp/t", "/opt/husk/deps/d"))
     assert client.terminal("mkdir a b && echo x > a/f && mv a/f b/g && ln b/g a/h && cat a/h && mv a ~/i" + writes + " && rm /dev/shm/s").out == b"x\n"
     client.terminal("setsid sleep 1000 & echo $! > pid")
@@ -83,7 +85,7 @@ def test_usual_file_and_process_operations_work(client):
 
 # evidence: terminals
 def test_programs_cannot_type_into_a_terminal(client):
-    """Kernels that refuse it themselves return another error (EIO)."""
+    """TIOCSTI fails with EPERM. Kernels that refuse it by themselves return EIO."""
     code = "import fcntl, termios\ntry: fcntl.ioctl(0, termios.TIOCSTI, b'x')\nexcept OSError as error: print('errno', error.errno)"
     assert b"errno 1\r\n" in client.terminal(f'/usr/bin/python3 -c "{code}"', interactive=True).out
 

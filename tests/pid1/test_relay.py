@@ -112,7 +112,7 @@ def test_a_client_that_disconnects_cancels_its_request(relay):
     client.send(ANSWER, first.call, {"status": 200, "headers": {}, "length": 100})
     second = get(client)
     assert client.expect(lambda f: f.type == CANCEL).call == first.call
-    client.send(DATA, first.call, b"x" * 100)  # it was on its way
+    client.send(DATA, first.call, b"x" * 100)  # sent before the cancel arrived
     answer(client, second.call, length=0)
     assert client.finish(call).ending == "ok"
 

@@ -29,7 +29,7 @@ threading.Thread(target=pass_on).start(); threading.Thread(target=return_it, dae
 """,
     "signal": LATER + "signal.signal(signal.SIGALRM, later); signal.setitimer(signal.ITIMER_REAL, 2)",
 }
-# It seems to wait without a limit.
+# A thread that seems to wait forever, but has a timeout.
 LIAR = """
 import socket, struct, threading
 a, b = socket.socketpair()
@@ -74,7 +74,7 @@ def late(box):
 def test_an_idle_session_costs_at_most_a_wake_up_in_five_seconds(box, client):
     client.execute("import builtins; builtins.kept = 41")
     wait_for_rest(box)
-    time.sleep(0.5)  # the signal by which the kernel was stopped
+    time.sleep(0.5)  # until the signal that stopped the kernel has been handled
     before = wakeups(box.pid)
     time.sleep(6)
     woke = wakeups(box.pid) - before

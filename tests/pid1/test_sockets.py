@@ -8,7 +8,7 @@ import pytest
 
 STREAMS = ("dial",)
 MIB = 1 << 20
-LIMIT = 256 * MIB  # an eighth of the memory that the box's cgroup tells
+LIMIT = 256 * MIB  # an eighth of the memory limit in the box's cgroup files
 # Bytes that can be written between two checks.
 FAR = LIMIT + 700 * MIB
 
@@ -71,7 +71,7 @@ def test_a_kernel_that_fills_sockets_is_ended(client):
 # evidence: container-sockets
 def test_tracked_connections_are_bounded(box, client):
     subprocess.run(["nsenter", "-t", str(box.pid), "-n", "iptables", "-w", "-A", "OUTPUT", "-m", "conntrack", "--ctstate", "INVALID", "-j",
-                    "ACCEPT"], check=True)  # as rules of the engine do, this has the kernel track connections
+                    "ACCEPT"], check=True)  # like an engine's rules, this makes the kernel track connections
     flood = """
 import socket, time
 for source in range(100):

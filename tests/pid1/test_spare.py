@@ -1,4 +1,4 @@
-"""A spare shell is a bash that is started before its command: which commands use it, and that they notice no
+"""A spare shell is a bash that is started before its command: which commands use one, and tests that commands notice no
 difference.
 """
 import ctypes
@@ -53,7 +53,7 @@ def test_a_spare_shell_behaves_like_a_new_one(box, client):
 
 
 def test_seconds_count_from_the_start_of_the_command(box, client):
-    """The shell's SECONDS says that it was started a thousand seconds ago."""
+    """A spare shell resets SECONDS when it gets its command. With SECONDS=1000 it seems to have waited that long."""
     _, outside = spare_of(box, client)
     words = pathlib.Path(f"/proc/{outside}/cmdline").read_bytes().decode().split("\0")[:-1]
     for go, least in (("ww", 0), ("aa", 1000)):
@@ -164,7 +164,7 @@ def test_a_signalled_spare_shell_is_replaced(box, client, signo):
 
 # evidence: spare-shell
 def test_a_spare_shell_that_dies_early_is_replaced(box, client):
-    """A debugger stops it after it got its command and before it begins."""
+    """A debugger stops the shell after it has received its command and before it begins."""
     inside, outside = spare_of(box, client)
     trace = ctypes.CDLL(None, use_errno=True).ptrace
     assert trace(0x4206, outside, 0, 0) == 0 and trace(0x4207, outside, 0, 0) == 0  # PTRACE_SEIZE, PTRACE_INTERRUPT
@@ -185,7 +185,7 @@ def test_no_spare_shell_at_the_process_limit(box, client):
     assert reply.ending == "refused" and "process limit (512)" in reply.detail and not box.shells()
     box.set_processes(20)
     spare_of(box, client)
-    box.set_processes(510)  # itself included: there were 509, and room for a shell and a program
+    box.set_processes(510)  # includes the spare shell: without it there are 509, with room for a shell and a program
     assert client.terminal("echo runs").out == b"runs\n"
 
 

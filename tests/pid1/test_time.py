@@ -11,11 +11,11 @@ import pytest
 
 
 def a_silent_guest_is_dropped(make_box):
-    guest = make_box().attach(hello=False)
+    client = make_box().attach(hello=False)
     began = time.monotonic()
-    guest.wait_closed(10)
+    client.wait_closed(10)
     assert 4 < time.monotonic() - began < 8
-    assert guest.process.wait(5) == 1
+    assert client.process.wait(5) == 1
 
 
 # evidence: lease

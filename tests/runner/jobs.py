@@ -27,27 +27,36 @@ class Result:
 class Job:
     """A part of a suite that runs by itself. `work(job)` returns a Result and starts programs with job.run(), which
     keeps their output until the job has ended. `alone`: nothing else runs meanwhile. Jobs of one `group` never run
-    at the same time.
+    at the same time. `computes`: it keeps a core busy, while most jobs wait for containers.
     """
 
     numbers = itertools.count(1)
 
-    def __init__(self, name, work, alone=False, group=None):
+    def __init__(self, name, work, alone=False, group=None, computes=False):
         self.number = next(Job.numbers)
         self.name = name
         self.work = work
         self.alone = alone
         self.group = group
+        self.computes = computes
+        self.only = []
         self.seconds = self.cpu = 0.0
         self.log = None
         self.children = None
 
-    def again(self):
-        """The same job again, to be run alone."""
-        return Job(self.name, self.work, alone=True)
+    def again(self, only=()):
+        """Returns the same job again, to be run alone. For a file of pytest tests, `only` selects the tests that
+        failed.
+        """
+        job = Job(self.name, self.work, alone=True)
+        job.only = list(only)
+        return job
 
-    def run(self, command, **more):
-        """Runs a program to its end; returns its exit status."""
+    def run(self, command, behind=False, **more):
+        """Runs a program to its end; returns its exit status. With `behind` it has a low priority: compilers and
+        linters use the time in which tests wait.
+        """
+        command = ["nice", *command] if behind else command
         try:
             child = subprocess.Popen([str(c) for c in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.log,
                                      stderr=subprocess.STDOUT, start_new_session=True, **more)
@@ -73,13 +82,16 @@ class Job:
 
 
 class Lanes:
-    """Runs jobs, `width` at a time, and calls done(job, result) for each, one after the other."""
+    """Runs jobs, `width` at a time, and calls done(job, result) for each, one after the other. No more jobs compute at
+    the same time than there are cores, so that they leave lanes to jobs that wait.
+    """
 
     def __init__(self, width, done):
         self.width = width
+        self.cores = os.cpu_count() or 1  # free cores
         self.done = done
         self.changed = threading.Condition()
-        self.busy = set()  # groups
+        self.busy = set()  # groups of running jobs
         self.children = set()  # pids; only their own jobs wait for them
         self.interrupted = False
 
@@ -106,18 +118,20 @@ class Lanes:
                 job.seconds = time.monotonic() - began
                 with self.changed:
                     self.busy.discard(job.group)
+                    self.cores += job.computes
                     self.done(job, result)
                     self.changed.notify_all()
 
     def _next(self, waiting):
-        """The first whose group is free; None if there is nothing left to begin."""
+        """Returns the first job whose group and core are free, or None if no job is left."""
         with self.changed:
             while waiting and not self.interrupted:
-                job = next((job for job in waiting if job.group not in self.busy), None)
+                job = next((job for job in waiting if job.group not in self.busy and job.computes <= self.cores), None)
                 if job:
                     waiting.remove(job)
                     if job.group:
                         self.busy.add(job.group)
+                    self.cores -= job.computes
                     return job
                 self.changed.wait()
         return None

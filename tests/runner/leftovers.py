@@ -38,7 +38,7 @@ def processes(_folder):
 
 def stores(folder):
     """Ids of the stores that servers of this run used. Containers of their sessions have it as a label."""
-    found = set((folder / "stores").read_text().split()) if (folder / "stores").exists() else set()  # harness.py notes them
+    found = set((folder / "stores").read_text().split()) if (folder / "stores").exists() else set()  # harness.py records them
     for path in folder.rglob("husk.db"):
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as database:
             found.update(row[0] for row in database.execute("SELECT id FROM store"))
@@ -46,7 +46,7 @@ def stores(folder):
 
 
 def ask_engine(*args):
-    """Lines of an answer; none where there is no engine."""
+    """Returns the lines of the engine's answer; none if there is no engine."""
     if not shutil.which("docker"):
         return []
     done = subprocess.run(["docker", *args], capture_output=True, text=True, check=False)
@@ -67,10 +67,10 @@ def containers(folder):
 
 
 def watch(folder):
-    """Records which containers are created and their volumes, because after a container is gone its volumes cannot be
-    told apart.
+    """Records which containers are created and their volumes, because after a container is removed, nothing shows which
+    volumes were its own.
     """
-    env = {name: value for name, value in os.environ.items() if name != MARK}  # otherwise it would be left behind itself
+    env = {name: value for name, value in os.environ.items() if name != MARK}  # otherwise this process would count as left behind
     filters = [word for one in ("type=container", "event=create", "type=volume", "event=mount") for word in ("--filter", one)]
     with open(folder / "events", "wb") as events, contextlib.suppress(OSError):
         return subprocess.Popen(["docker", "events", *filters, "--format", "{{json .}}"], stdin=subprocess.DEVNULL, stdout=events,
@@ -81,7 +81,7 @@ def watch(folder):
 def volumes(folder):
     ours, made, mounted = stores(folder), set(), {}
     for line in (folder / "events").read_text().splitlines():
-        with contextlib.suppress(ValueError):  # it is being written
+        with contextlib.suppress(ValueError):  # the last line is still being written
             event = json.loads(line)
             actor, about = event["Actor"]["ID"], event["Actor"]["Attributes"]
             if event["Type"] == "volume":
@@ -92,12 +92,12 @@ def volumes(folder):
 
 
 def files(folder):
-    """In the folder for temporary files. pytest's files of each test are beside it and are removed with the run."""
+    """Files left in the folder for temporary files. pytest's own files are beside it and are removed with the run."""
     return sorted(str(path) for path in (folder / "tmp").iterdir())
 
 
-def look(folder):
-    """(kind, [what is left of it]) of each kind."""
+def find(folder):
+    """Returns (kind, [leftovers of this kind]) for each kind."""
     for name, search in (("processes", processes), ("containers", containers), ("volumes", volumes), ("files", files)):
         deadline = time.monotonic() + PATIENCE
         while (found := search(folder)) and time.monotonic() < deadline:

@@ -26,7 +26,7 @@ SANITIZERS = {
 # Tests of code with threads: libhusk.
 THREADED = ("libhusk",)
 ALONE = re.compile(r"\bmark\.alone\b")
-PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos|gvisor)\b", re.M)  # there is one, and its tests take turns
+PRIVATE_ENGINE = re.compile(r"^import (private_engine|chaos|gvisor)\b", re.M)  # there is only one private engine, so its tests take turns
 
 
 # --- unit tests: meson runs them, cmocka counts
@@ -42,7 +42,7 @@ def build(job, folder, only=(), programs=()):
         sanitizer = "thread" if folder == TSAN else "address,undefined"
         setup = ["meson", "setup", folder, f"-Db_sanitize={sanitizer}", "-Db_lundef=false", "-Doptimization=1"]
         targets = [*(f"tests/test-{name}" for name in only), *programs]
-        return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder, *targets]) == 0
+        return ((folder / "build.ninja").exists() or job.run(setup) == 0) and job.run(["ninja", "-C", folder, *targets], behind=True) == 0
 
 
 def meson_work(folder, words, env=None, only=(), options=()):
@@ -60,7 +60,8 @@ def meson_work(folder, words, env=None, only=(), options=()):
             names = [name for name in names if not only or name in only]
             if not names:
                 return Result()
-        command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", str(os.cpu_count() or 1),
+        # Twice as many as there are cores, because the longest tests wait for a store.
+        command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", str(2 * (os.cpu_count() or 1)),
                    *options]
         status = job.run([*command, *names], env={**os.environ, **(env or {})})
         result = Result()
@@ -89,18 +90,19 @@ def _add_meson_test(job, result, test):
 
 
 def unit(words, **_):
-    """All unit tests run under ASan and UBSan. The quick ones also run without sanitizers; the slow ones would show
-    nothing more. The corpora of the fuzz targets run here without sanitizers, and with them in their own suite.
+    """All unit tests run under ASan and UBSan. The quick tests also run without sanitizers, which would show nothing
+    more for the slow tests. The corpora of the fuzz targets run here without sanitizers, and with them in their own
+    suite.
     """
-    return [Job("unit", meson_work(BUILD, words, options=("--no-suite", "slow"))),
-            Job("unit-asan", meson_work(ASAN, words, SANITIZERS, options=("--no-suite", "fuzz-corpus"))),
-            Job("unit-tsan", meson_work(TSAN, words, {"TSAN_OPTIONS": "halt_on_error=1"}, THREADED))]
+    return [Job("unit", meson_work(BUILD, words, options=("--no-suite", "slow")), computes=True),
+            Job("unit-asan", meson_work(ASAN, words, SANITIZERS, options=("--no-suite", "fuzz-corpus")), computes=True),
+            Job("unit-tsan", meson_work(TSAN, words, {"TSAN_OPTIONS": "halt_on_error=1"}, THREADED), computes=True)]
 
 
-# --- fuzz targets: a few seconds each, on their corpus and on fresh inputs
+# --- fuzz targets: on their corpus, and briefly on new inputs; `make fuzz` runs each for minutes
 
 
-FUZZ_SECONDS = 3  # of CPU time
+FUZZ_SECONDS = 1  # of CPU time
 # The limit that libFuzzer sets in a campaign (fuzz/run.sh): memory of an input, in addition to what ASan needs.
 FUZZ_LIMITS = {"HUSK_LOG": "error", **SANITIZERS,
                "ASAN_OPTIONS": f"{SANITIZERS['ASAN_OPTIONS']}:hard_rss_limit_mb=384:max_allocation_size_mb=128:quarantine_size_mb=16"}
@@ -121,7 +123,7 @@ def fuzz_target_work(target):
         found.parent.mkdir(exist_ok=True)
         command = [ASAN / program, "--seconds", FUZZ_SECONDS, "--words", TESTS / "fuzz" / "words.dict", "--keep", found,
                    TESTS / "fuzz" / "corpus" / target]
-        if job.run(command, env={**os.environ, **FUZZ_LIMITS}) == 0:
+        if job.run(command, behind=True, env={**os.environ, **FUZZ_LIMITS}) == 0:
             return Result(1)
         job.say(f"the input is kept: {found}; to run it again: {ASAN.name}/{program} {found}")
         return Result(0, [f"{job.name}: see {found}"])
@@ -130,7 +132,7 @@ def fuzz_target_work(target):
 
 
 def fuzz(words, **_):
-    return [Job(f"fuzz/{target}", fuzz_target_work(target)) for target in fuzz_targets() if not words or words in target]
+    return [Job(f"fuzz/{target}", fuzz_target_work(target), computes=True) for target in fuzz_targets() if not words or words in target]
 
 
 # --- lint
@@ -139,14 +141,14 @@ def fuzz(words, **_):
 def lint(words, **_):
     def work(check):
         def run(job):
-            if job.run([check]) == 0:
+            if job.run([check], behind=True) == 0:
                 return Result(1)
             return Result(0, [job.name])
 
         return run
 
     checks = [check for check in sorted((TESTS / "lint").glob("*.sh")) if check.name != "lib.sh" and (not words or words in check.name)]
-    return [Job(f"lint/{check.stem}", work(check)) for check in checks]
+    return [Job(f"lint/{check.stem}", work(check), computes=True) for check in checks]
 
 
 # --- pytest
@@ -181,6 +183,17 @@ def read_report(job, report, status, words):
     return result
 
 
+def chosen(paths, failures):
+    """The tests of these failures (`suite: file::test`), in pytest's notation; the whole file if a failure names no
+    test.
+    """
+    found = []
+    for path in paths:
+        own = [failure.split(f": {path.stem}::", 1) for failure in failures if f": {path.stem}::" in failure]
+        found += [f"{path}::{name}" for _, name in own]
+    return found or paths
+
+
 def pytest_work(paths, words=None, marks=None, prefix=(), env=None):
     def work(job):
         report = BUILD / "junit" / f"{job.name.replace('/', '-')}.xml"
@@ -189,7 +202,7 @@ def pytest_work(paths, words=None, marks=None, prefix=(), env=None):
         # A short path, because sockets are made below it.
         base = pathlib.Path(os.environ["HUSK_TEST_FOLDER"], str(job.number))
         command = [*prefix, python(), "-B", "-m", "pytest", "-c", TESTS / "pytest.ini", "--rootdir", TESTS, "-q", f"--basetemp={base}",
-                   f"--junitxml={report}", *paths]
+                   f"--junitxml={report}", *(chosen(paths, job.only) if job.only else paths)]
         if words:
             command += ["-k", words]
         if marks:
@@ -254,7 +267,7 @@ def images():
 
 
 def with_engine(suite, make):
-    """Returns the jobs of make(), or one that fails and names what is missing."""
+    """Returns the jobs of make(), or a job that fails and names the missing requirement."""
     problem = engine_problem()
     if not problem:
         return make()
@@ -283,7 +296,7 @@ KERNEL_TOOLS_ALONE = ("vl-convert-python==1.9.0.post1", "bokeh==3.9.2", "xyzserv
 
 
 def kernel_tools(job, packages):
-    """A folder with both for the Python of the image `packages`, filled once."""
+    """A folder with both lists for the Python of the image `packages`, filled once."""
     folder, stamp = BUILD / "kernel-tools", " ".join([*KERNEL_TOOLS, *KERNEL_TOOLS_ALONE, packages])
     with open(BUILD / "kernel-tools.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -339,7 +352,7 @@ def kernel(words, split):
 
     def make():
         names = [f"kernel/{group[0].stem.removeprefix('test_')}" if split else "kernel/python" for group in groups]
-        return [Job(name, python_kernel_work(group, words)) for name, group in zip(names, groups)]
+        return [Job(name, python_kernel_work(group, words), computes=True) for name, group in zip(names, groups)]
 
     return [*pytest_jobs("kernel", outside, words, split), *with_engine("kernel", make)]
 
@@ -359,7 +372,7 @@ SUITES = {
 }
 
 
-# --- long runs: what `make test` does in a short version, in full, one after the other
+# --- long runs: the full versions of tests that `make test` shortens, one after the other
 
 
 def fuzz_work(job):
@@ -390,6 +403,7 @@ def contrib_work(job):
 
 
 LONG = {
+    "units": meson_work(BUILD, None, options=("--no-suite", "fuzz-corpus")),
     "chaos": long_work("chaos", "chaos"),
     "kills": long_work("e2e", "kills"),
     "soak": long_work("e2e", "soak"),

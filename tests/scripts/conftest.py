@@ -12,7 +12,7 @@ sys.path[:0] = [str(ROOT / "clients" / "python"), str(ROOT / "tests" / "e2e")]
 import harness  # noqa: E402
 
 os.environ["HUSK_LIBRARY"] = str(harness.build_dir() / "libhusk" / "libhusk.so.0")
-# For the helper that outlives a process, and for programs that search for it.
+# Programs of this build come first: the helper that outlives a process, and husk for programs that search for it.
 os.environ["PATH"] = f"{harness.build_dir()}{os.pathsep}{os.environ['PATH']}"
 
 

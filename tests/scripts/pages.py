@@ -2,7 +2,8 @@
 
 The first word after the fence says what a block is:
 - `sh` and `python` are run. `sh not run: REASON` is for people: it needs a desktop, another machine or a person.
-- `output` is what the block before it prints, both streams together. `…` in a line is any text, a line with only `…` any lines.
+- `output` is the output of the block before it, both streams together. `…` within a line matches any text, and a line with only `…`
+  matches any lines.
 - A language with a file name, such as `json runtime.json`, is written to that file.
 - All others, `text` for instance, are only shown."""
 

@@ -1,4 +1,4 @@
-"""The Python module: the calls and attributes that scripts use, and what it does beyond them."""
+"""The Python module: the calls and attributes that scripts use, and its behaviour apart from them."""
 
 import ast
 import asyncio
@@ -56,7 +56,7 @@ def test_a_timeout_keeps_variables(session):
     assert session.run("before").value == "1"
 
 
-def test_a_command(session):
+def test_shell_returns_output_and_exit_code(session):
     result = session.shell("echo hi; exit 3")
     assert (result.stdout, result.exit_code, result.success) == ("hi\n", 3, False)
 
@@ -85,6 +85,7 @@ def test_environment_variables_of_one_run(session):
     assert session.run("import os; os.environ.get('ONE_RUN')", env={"ONE_RUN": "x=y"}).value == "'x=y'"
     assert session.run("os.environ.get('ONE_RUN')").value is None
     assert session.shell("pwd", cwd="/tmp").stdout == "/tmp\n"
+    assert session.shell("pwd", cwd="~").stdout == session.shell("pwd", cwd="$HOME").stdout == "/home/sandbox\n"
 
 
 def test_a_notebook_shows_pictures_and_tables(session, monkeypatch, capsys):
@@ -263,7 +264,7 @@ def test_ctrl_c_ends_the_call(session):
 
 
 def test_a_program_reads_its_own_files(manager, tmp_path, monkeypatch):
-    """Those of its working directory by their names, whatever IMPORT_ALLOWED_DIRS says."""
+    """Files of its working directory can be given by name, whatever IMPORT_ALLOWED_DIRS says."""
     (tmp_path / "sales.csv").write_text("a,b\n")
     monkeypatch.chdir(tmp_path)
     sid = manager.create_session(network=False).session_id
@@ -361,7 +362,7 @@ def test_a_session_with_a_name(make_manager):
     with pytest.raises(husk.InvalidError, match="at most 25"):
         first.create_session(network=False, name="a" * 26)
     first.close()
-    # By name, before anything was taken over.
+    # The next manager finds the session by name, although it has not taken it over yet.
     second = make_manager(conversation="named")
     assert second.execute_code("sales", "x").value == "42"
     assert second.execute_code(session.id[:8], "x").value == "42"
@@ -434,7 +435,7 @@ def test_calls_with_bad_handles_return_an_error(handle, rest):
     library = _lib.library
     for name, (result, kinds) in _lib._FUNCTIONS.items():
         if result is None and handle is None:
-            getattr(library, name)(*[None] * len(kinds))  # frees nothing
+            getattr(library, name)(*[None] * len(kinds))  # freeing NULL does nothing
         if result is not _lib.POINTER(_lib.Error) or (rest == "everything" and ctypes.c_void_p not in kinds):
             continue
         given = [handle if kind is ctypes.c_void_p else 0 if kind in (ctypes.c_int, ctypes.c_size_t) else None for kind in kinds]
@@ -495,7 +496,7 @@ def test_python_3_9_can_read_it():
 
 def test_the_module_is_typed_and_has_no_dependencies():
     assert (PACKAGE / "py.typed").exists()
-    known = set(sys.stdlib_module_names) | {"IPython", "typing_extensions"}  # the latter only for type checkers
+    known = set(sys.stdlib_module_names) | {"IPython", "typing_extensions"}  # typing_extensions is only for type checkers
     for path in PACKAGE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
@@ -507,7 +508,7 @@ def test_the_module_is_typed_and_has_no_dependencies():
 
 
 def test_type_checkers_find_misspelt_arguments(tmp_path):
-    """There is one error for each line that expects one, and none for the others."""
+    """A type checker reports an error for each line that expects one, and no others."""
     lines = [
         "import husk",
         "s = husk.Session('python', memory='4g')",
@@ -547,7 +548,7 @@ def test_every_public_name_has_an_example():
                     assert EXAMPLE.search(inspect.getdoc(function) or ""), f"{name}.{method}"
 
 
-def test_messages_have_names_of_this_module(manager):
+def test_messages_use_the_names_of_this_module(manager):
     with pytest.raises(husk.NotFoundError, match="list_sessions|create_session") as raised:
         manager.execute_code("nosuchsession", "1")
     assert "husk_" not in str(raised.value)
@@ -581,7 +582,7 @@ def test_structures_match_the_header():
         assert fields == [field[0] for field in names[name]._fields_], name
     declared = set(re.findall(r"^[a-z].*?\b(husk_[a-z_]+)\(", header, re.M))
     assert set(_lib._FUNCTIONS) <= declared
-    # Python has a property for the first; the others are the names of version 0.1.
+    # The first is a property in Python; the others are names of version 0.1.
     assert declared - set(_lib._FUNCTIONS) == {"husk_text", "husk_look", "husk_look_free", "husk_everything"}
 
 

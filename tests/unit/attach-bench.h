@@ -26,9 +26,9 @@ struct got {
 	struct buf live[2]; /* the first contains a mark for each display */
 };
 extern struct got got, other;
-extern struct fail lost; /* the reason of their connection's end that clients got */
+extern struct fail lost; /* the failure that clients got when their connection ended */
 
-/* For cmocka. */
+/* Set-up and teardown for cmocka. */
 int attach_bench_begin(void **state);
 int attach_bench_end(void **state);
 
@@ -36,21 +36,21 @@ void open_server(void);
 void close_server(void);
 struct attach *connect_client(void);
 void on_lost(void *ctx, const struct fail *f);
-/* Empties it, for the next call. */
+/* Empties g for the next call. */
 void forget(struct got *g);
 /* Creates a session in the server's conversation and returns its id, which the caller owns. */
 char *create(void);
-/* For create requests, with a struct got. */
+/* Callback of create requests; ctx is a struct got. */
 void on_created(void *ctx, const struct create_result *result, const struct fail *f);
-/* For fake_on_call. */
+/* A value for fake_on_call. */
 void do_nothing(struct fake_container *c, struct fake_call *call);
 
-/* For runs, likewise. */
+/* Callback of runs; ctx is a struct got. */
 void on_ran(void *ctx, const struct run_result *result, const struct fail *f);
 /* Runs a cell; its end is stored in g. */
 struct run_request a_run(struct got *g, const char *text);
 struct attach_call *run(struct attach *a, struct got *g, const char *text);
-/* How many there are, and one of them. */
+/* Returns the number of sockets in the state folder, and the name of one. */
 size_t count_sockets(char *ret_name, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* A bench for managers over a fake engine, as faces see them. Its own store is not used: each manager opens one in
- * the bench's folder, by settings that name no other place. */
+/* A bench for tests that use managers on a fake engine as faces do. The bench's own store is not used: each manager
+ * opens a store in the bench's folder, which is the default place. */
 #ifndef HUSK_TESTS_MANAGER_BENCH_H
 #define HUSK_TESTS_MANAGER_BENCH_H
 
@@ -10,7 +10,7 @@
 struct fake *manager_bench_begin(struct bench *b);
 /* Reads b->config from the environment, which the caller may have extended. */
 void manager_bench_load(struct bench *b);
-/* After manager_free(). */
+/* Call it after manager_free(). */
 void manager_bench_end(struct bench *b, struct fake *fake);
 
 #endif

@@ -33,7 +33,7 @@ static void become_user(void)
 	const struct passwd *user = server_user();
 	if (geteuid() == 0 && (!user || setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0))
 		_exit(126);
-	/* The server ends with the test, however that ends. */
+	/* The server ends with the test, however the test ends. */
 	prctl(PR_SET_PDEATHSIG, SIGQUIT);
 }
 
@@ -143,7 +143,7 @@ void postgres_kill(void)
 void postgres_signal_all(int signo)
 {
 	AUTO(freep) char *path = xasprintf("/proc/%d/task/%d/children", (int)server, (int)server);
-	/* The parent first, because it would replace the others. */
+	/* The parent first, because it would restart the others. */
 	kill(server, signo);
 	FILE *children = fopen(path, "re");
 	for (int pid; children && fscanf(children, "%d", &pid) == 1;) /* NOLINT */

@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-/* Makes its folder and starts it; the address of its database. */
+/* Makes the server's folder, starts the server and returns the address of its database. */
 const char *postgres_start(void);
-/* Kills it at once, or lets it close, waits for its end, and removes its folder. */
+/* Ends the server, waits for its end, and removes its folder. */
 void postgres_end(void);
 
-/* Faults: kill it like a power cut, start it again, stop or continue all its processes. */
+/* Faults: kill the server as a power cut would, start it again, stop or continue all its processes. */
 void postgres_kill(void);
 void postgres_restart(void);
 void postgres_signal_all(int signo);

@@ -163,7 +163,7 @@ UNUSED static void quiet(struct rig *r)
 	}
 }
 
-/* "ID CODE" for an error, "ID ok" for a result. */
+/* Sends a line and checks its answer: "ID CODE" for an error, "ID ok" for a result. */
 UNUSED static void expect(struct rig *r, const char *line, const char *want)
 {
 	send(r, line);

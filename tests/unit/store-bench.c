@@ -137,7 +137,7 @@ static void begin(struct bench *b, struct answer *a)
 static void await(struct answer *a, struct store_job *job)
 {
 	assert_non_null(job);
-	assert_false(a->done); /* never from inside the call */
+	assert_false(a->done); /* the callback never runs inside the call */
 	loop_run(a->loop);
 	assert_true(a->done);
 }

@@ -12,7 +12,7 @@ struct bench {
 	char *dir; /* a new folder; the state folder of the store is below it */
 };
 
-/* Which database the benches from here on use: NULL = SQLite, else a DATABASE_URL whose database is emptied for each. */
+/* The database of later benches: NULL = SQLite, else a DATABASE_URL whose database is emptied for each bench. */
 extern const char *bench_url;
 
 /* Set-up and teardown of a group of tests on Postgres. */
@@ -48,7 +48,7 @@ void assert_fails(const struct answer *a, enum fail_kind kind, const char *words
 /* Each runs the loop until the answer is there. */
 void ask_identify(struct bench *b, struct answer *a);
 void ask_claim(struct bench *b, struct answer *a, const struct session_record *row, const struct claim_limits *limits);
-/* The same, with the slot of a warm container. */
+/* Like ask_claim(), with the slot of a warm container. */
 void ask_claim_warm(struct bench *b, struct answer *a, const struct session_record *row, const char *warm,
 		    const struct claim_limits *limits);
 void ask_drop(struct bench *b, struct answer *a, const char *id, const char *owner);

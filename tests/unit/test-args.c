@@ -35,7 +35,7 @@ static const struct arg table[] = {
 
 static json_t *root;
 
-/* Decodes; returns the problems as text, "" if there are none. */
+/* Decodes `text` and returns the problems as text, "" if there are none. */
 static char *decode(const char *text, struct sample *out)
 {
 	json_decref(root);
@@ -105,7 +105,7 @@ static void problems_name_field_and_value(void **state)
 		       "count must be an integer from 1 to 300, e.g. 30; got 1.0000000000000001e300");
 	expect_problem("{\"name\":\"a\",\"flag\":1}", "flag must be true or false; got 1");
 	expect_problem("{\"name\":\"a\",\"extra\":[]}", "extra must be an object; got a list");
-	expect_problem("{\"name\":\"a\",\"nmae\":1}", "unknown argument 'nmae'; known are: name, kind, count, flag");
+	expect_problem("{\"name\":\"a\",\"nmae\":1}", "unknown argument 'nmae'; known: name, kind, count, flag");
 	expect_problem(
 		"{\"name\":\"a\",\"count\":\"x\",\"flag\":\"y\"}",
 		"count must be an integer from 1 to 300, e.g. 30; got \"x\"; flag must be true or false; got \"y\"");
@@ -167,7 +167,7 @@ static void schema_matches_the_table(void **state)
 	AUTO(freep) char *text = json_dumps(schema, JSON_COMPACT);
 	assert_string_equal(
 		text,
-		"{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"red\"},"
+		"{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":10},\"kind\":{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"red\"},"
 		"\"count\":{\"type\":\"integer\",\"description\":\"How many.\",\"minimum\":1,\"maximum\":300,\"default\":7},\"flag\":{\"type\":\"boolean\",\"default\":false}},"
 		"\"required\":[\"name\"],\"additionalProperties\":false}");
 }

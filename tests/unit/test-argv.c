@@ -1,4 +1,4 @@
-/* manager/engine/docker/argv against tests/golden/argv: one argument a line. HUSK_UPDATE_GOLDEN=1 rewrites the
+/* manager/engine/docker/argv against tests/golden/argv: one argument per line. HUSK_UPDATE_GOLDEN=1 rewrites the
  * files. Read the difference before you commit it, since these flags isolate the session. */
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -49,7 +49,7 @@ static void update(const char *path, const char *text)
 	fclose(f);
 }
 
-/* Compares, and releases the vector. */
+/* Compares the vector with its file, and releases it. */
 static void check(const char *name, struct strv *argv)
 {
 	AUTO(buf_release) struct buf got = { 0 }, want = { 0 };
@@ -255,9 +255,9 @@ static void fence(void **state)
 	};
 	argv_fence(&argv, "docker", &spec, "husk-abc");
 	check("fence", &argv);
-	spec.look = true;
+	spec.check_only = true;
 	argv_fence(&argv, "docker", &spec, "husk-abc");
-	check("fence-look", &argv);
+	check("fence-check", &argv);
 	argv_fence_prune(&argv, "docker", 300);
 	check("fence-prune", &argv);
 	strv_release(&openings);

@@ -1,4 +1,4 @@
-/* Where sessions are found: by the socket in the state folder, in a new manager of this process, or nowhere. */
+/* How a session is opened: through its server's socket in the state folder, or in a new manager of this process. */
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -79,7 +79,7 @@ static void test_a_server_is_found_by_its_socket(void **state)
 	assert_string_equal(opened_runtime(opened), "python");
 	run_in_opened();
 
-	/* Others find it here from now on. */
+	/* Other clients find the session here from now on. */
 	struct opened *adopter = take_ptr(opened);
 	open_session(session, NULL);
 	assert_int_equal(opened_how(opened), ATTACH_SERVED);
@@ -97,7 +97,7 @@ static void on_one_of_two(void *ctx, struct opened *o, const struct fail *f)
 	*(struct opened **)ctx = o;
 }
 
-/* One client takes it over, the other finds it there. */
+/* One client takes the session over, and the other finds it in the first one's server. */
 static void test_two_clients_open_a_session_at_the_same_time(void **state)
 {
 	close_server();
@@ -166,7 +166,7 @@ static void test_a_server_that_is_full(void **state)
 	assert_int_equal(got.fail.kind, FAIL_BUSY);
 	assert_int_equal(cause_of(&got.fail), CAUSE_NONE);
 	assert_non_null(strstr(got.fail.message, "32 programs are already attached to this server"));
-	assert_non_null(strstr(got.fail.hint, "Leave one of them"));
+	assert_non_null(strstr(got.fail.hint, "Close one of them"));
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		attach_free(others[i]);
 }
@@ -190,7 +190,7 @@ static void test_a_server_of_another_version(void **state)
 static void test_a_server_that_does_not_answer(void **state)
 {
 	AUTO(freep) char *path = NULL;
-	/* It listens, but its loop is blocked. */
+	/* The server listens, but its loop is blocked. */
 	close_server();
 	b.config.attach = false;
 	open_server();

@@ -66,7 +66,7 @@ static void pieces_of_two_messages_may_mix(void **state)
 	assert_int_equal(next(&m), 1);
 	assert_int_equal(json_integer_value(json_object_get(m.json, "a")), 1);
 	attach_message_release(&m);
-	/* A message that is cancelled before its end holds nothing. */
+	/* A message that is cancelled before its end is not kept. */
 	feed(ATTACH_MORE, 3, "{\"c\":");
 	feed(ATTACH_CANCEL, 3, "");
 	assert_int_equal(next(&m), 1);

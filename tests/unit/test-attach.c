@@ -14,7 +14,7 @@
 #include "tests/unit/unit.h"
 
 /* The number of clients that a server accepts. */
-#define PEERS 32
+#define CLIENTS 32
 
 /* --- calls --------------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ static void show_much(struct fake_container *c, struct fake_call *call)
 	fake_call_end(c, call, "ok");
 }
 
-/* A worker does this, not the loop. */
+/* A worker encodes the result, not the loop. */
 static void test_a_large_result_is_whole(void **state)
 {
 	fake_on_call = show_much;
@@ -189,7 +189,7 @@ static void hold_rendering(int *from, const char *name)
 			   .fn = wait_for_byte, .on_done = on_waited, .ctx = from, .render = true, .session = name });
 }
 
-/* The first job blocks the one that prepares the end of the run, the second blocks the one that cleans the text.
+/* The first blocked job delays the job that prepares the end of the run, the second the job that cleans the text.
  * Until then there is no answer, while another session gets its own. */
 /* evidence: loop-work */
 static void test_a_long_tail_is_cleaned_off_the_loop(void **state)
@@ -264,7 +264,7 @@ static void test_invalid_requests_are_rejected_with_a_reason(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
 
 	request = a_run(&got, "1");
-	request.interactive = true; /* without a wait */
+	request.interactive = true; /* invalid without a wait */
 	assert_non_null(attach_run(attach, &request, &got.fail));
 	FAKE_UNTIL(fake, got.done);
 	assert_int_equal(got.fail.kind, FAIL_INVALID);
@@ -308,7 +308,7 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 	fake_call_end(fake_only(fake), call_number(1), "ok");
 
 	/* A client's result does not report it. The client leaves a run too. */
-	request = a_run(&other, "guest()");
+	request = a_run(&other, "other()");
 	request.has_wait = true;
 	assert_non_null(attach_run(attach, &request, &other.fail));
 	FAKE_UNTIL(fake, other.done);
@@ -344,7 +344,7 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 static void test_another_clients_run_can_be_interrupted(void **state)
 {
 	fake_on_call = do_nothing;
-	assert_non_null(run(attach, &other, "guest()"));
+	assert_non_null(run(attach, &other, "other()"));
 	call_number(1);
 	struct run_request request = a_wait(&got, 1);
 	request.interrupt = true;
@@ -511,7 +511,7 @@ static void test_a_server_that_ends_answers_everything(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SERVER);
 }
 
-/* The server closes a connection with bytes that are not of the protocol. */
+/* The server closes a connection on which bytes violate the protocol. */
 static void send_and_expect_the_end(const void *data, size_t n)
 {
 	int pair[2];
@@ -533,7 +533,7 @@ static void test_a_client_that_violates_the_protocol_is_disconnected(void **stat
 	json_auto_t *call = json_pack("{s:s}", "op", "list");
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 1, call);
 	send_and_expect_the_end(frames.data, frames.len);
-	/* A number that does not increase. */
+	/* A call's number does not increase. */
 	json_auto_t *hello = json_pack("{s:i}", "version", 1);
 	buf_reset(&frames);
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
@@ -555,27 +555,27 @@ static bool is_closed(int fd)
 /* evidence: attach-bounds */
 static void test_silent_and_excess_clients_are_disconnected(void **state)
 {
-	int silent[PEERS + 1];
+	int silent[CLIENTS + 1];
 	char path[512], text[4096] = "";
 	attach = attach_free(attach);
 	assert_int_equal(count_sockets(path, sizeof(path)), 1);
-	for (int i = 0; i < PEERS + 1; i++) {
+	for (int i = 0; i < CLIENTS + 1; i++) {
 		while ((silent[i] = sockets_dial(path)) == -EAGAIN)
 			fake_turn(fake, fake_real_ms(), "a server that accepts");
 		assert_true(silent[i] >= 0);
 	}
 	ssize_t n = -1;
-	FAKE_UNTIL(fake, (n = recv(silent[PEERS], text, sizeof(text) - 1, MSG_DONTWAIT)) > 0);
+	FAKE_UNTIL(fake, (n = recv(silent[CLIENTS], text, sizeof(text) - 1, MSG_DONTWAIT)) > 0);
 	assert_non_null(strstr(text + FRAME_HEADER_SIZE, "\"busy\""));
-	FAKE_UNTIL(fake, is_closed(silent[PEERS]));
+	FAKE_UNTIL(fake, is_closed(silent[CLIENTS]));
 	/* A client that sends no hello is disconnected and frees its place. */
 	assert_false(is_closed(silent[0]));
 	loop_skip(b.loop, 6000);
-	FAKE_UNTIL(fake, is_closed(silent[0]) && is_closed(silent[PEERS - 1]));
+	FAKE_UNTIL(fake, is_closed(silent[0]) && is_closed(silent[CLIENTS - 1]));
 	attach = connect_client();
 	assert_non_null(run(attach, &got, "1"));
 	FAKE_UNTIL(fake, got.done);
-	for (int i = 0; i < PEERS + 1; i++)
+	for (int i = 0; i < CLIENTS + 1; i++)
 		close(silent[i]);
 }
 
@@ -591,7 +591,7 @@ static void test_a_client_that_does_not_read_is_disconnected(void **state)
 	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
 	for (uint32_t number = 1; number <= 60000; number++)
 		attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, number, list);
-	/* Until the server stops reading from it. */
+	/* The client sends until the server stops reading from it. */
 	size_t sent = 0;
 	for (int stuck = 0; stuck < 20; stuck++) {
 		ssize_t n = write(pair[1], frames.data + sent, frames.len - sent);

@@ -1,5 +1,5 @@
-/* kernels/commands/bash: with which variables a spare shell may wait for its command. tests/pid1/test_spare.py
- * shows how it does. */
+/* kernels/commands/bash: the variables with which a spare shell may wait for its command. tests/pid1/test_spare.py
+ * tests the shell itself. */
 #include "kernels/commands/bash.h"
 
 #include "tests/unit/unit.h"

@@ -38,10 +38,10 @@ static void adds_all_or_nothing_at_the_maximum(void **state)
 	assert_int_equal(buf_add(&b, "abc", 3), 0);
 	assert_int_equal(buf_add(&b, "de", 2), -ENOBUFS);
 	assert_int_equal(b.len, 3);
-	assert_int_equal(buf_add(&b, "d", 1), 0); /* exactly full is fine */
+	assert_int_equal(buf_add(&b, "d", 1), 0); /* a buffer may be exactly full */
 	assert_int_equal(buf_add(&b, "e", 1), -ENOBUFS);
 	assert_int_equal(buf_printf(&b, "%d", 1), -ENOBUFS);
-	assert_string_equal(buf_str(&b), "abcd"); /* and its NUL needs no room */
+	assert_string_equal(buf_str(&b), "abcd"); /* the NUL does not count against the maximum */
 	assert_null(buf_reserve(&b, 1));
 	assert_non_null(buf_reserve(&b, 0));
 }
@@ -113,7 +113,7 @@ static void reset_keeps_memory_release_does_not(void **state)
 	buf_release(&b);
 	assert_null(b.data);
 	assert_int_equal(b.max, 100);
-	buf_release(&b); /* twice is fine */
+	buf_release(&b); /* may be called twice */
 }
 
 int main(void)

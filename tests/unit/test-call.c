@@ -107,7 +107,7 @@ static void an_answer_is_made_once_by_a_worker(void **state)
 	assert_int_equal(w.closed, 1);
 	assert_int_equal(m.released, 1);
 	finish(&w);
-	/* If it is cancelled meanwhile, there is no answer. */
+	/* If the call is cancelled meanwhile, there is no answer. */
 	struct call *c = start(&w, "2025-11-25");
 	call_reply_later(c, loop, &work);
 	call_cancel(c);

@@ -1,4 +1,4 @@
-/* kernels/runs/capture: head and count, for every way of cutting the same stream into pieces; the ring. */
+/* kernels/runs/capture: head and count do not depend on how a stream is cut into pieces; and the ring buffer. */
 #include "kernels/runs/capture.h"
 #include "tests/unit/unit.h"
 

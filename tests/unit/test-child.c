@@ -57,7 +57,7 @@ static void start(struct run *r, const char *script, const struct child_spec *sp
 	s.on_done = on_done;
 	s.ctx = r;
 	assert_int_equal(child_start(r->loop, &s, &r->child, &f), 0);
-	assert_int_equal(r->done, 0); /* never from inside the start */
+	assert_int_equal(r->done, 0); /* the callback never runs inside the start */
 }
 
 static void run(struct run *r, const char *script, const struct child_spec *spec)
@@ -219,11 +219,11 @@ static void freeing_kills_and_stays_silent(void **state)
 	start(&r, "sleep 30", NULL);
 	r.child = child_free(r.child);
 	assert_null(r.child);
-	assert_int_equal(loop_run(r.loop), 0); /* nothing is waited for */
+	assert_int_equal(loop_run(r.loop), 0); /* the loop does not wait for the child */
 	assert_int_equal(r.done, 0);
 	r.timer = timer_new(r.loop, stop_when_childless, &r);
 	timer_start(r.timer, 1, 1);
-	assert_int_equal(loop_run(r.loop), 1); /* and yet no zombie stays */
+	assert_int_equal(loop_run(r.loop), 1); /* the child is still reaped */
 	assert_int_equal(r.done, 0);
 	run_release(&r);
 	assert_null(child_free(NULL));
@@ -296,7 +296,7 @@ static void forgotten_children_keep_running(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct loop *loop = loop_new();
 	assert_int_equal(child_spawn_forgotten(loop, argv, &f), 0);
-	assert_int_equal(loop_run(loop), 0); /* it keeps no loop alive */
+	assert_int_equal(loop_run(loop), 0); /* the child does not keep the loop alive */
 	struct await a = { loop, path };
 	struct timer *t = timer_new(loop, stop_when_there, &a);
 	timer_start(t, 5, 5);

@@ -201,7 +201,7 @@ static void test_order_survives_a_cut(void **state)
 	check_order(
 		(const struct step[]){ { FRAME_OUT_TAIL, "" }, { FRAME_OUT_TAIL, "" }, { FRAME_OUT_TAIL, "y" }, { 0 } },
 		"out'y'");
-	/* In the form that PID 1 of version 1 sends. */
+	/* In the form that version 1 of PID 1 sends. */
 	check_order(
 		(const struct step[]){
 			{ FRAME_OUT, "h" }, SHOW("1"), { FRAME_OUT_TAIL, "t" }, { FRAME_ERR_TAIL, "e" }, { 0 } },
@@ -220,7 +220,7 @@ static void test_a_rewritten_line_moves_to_the_end(void **state)
 }
 
 /* evidence: loop-work */
-/* When each piece copied the line before it, 114 KB took 1.26 GB. */
+/* If each piece copied the line before it, 114 KB would take 1.26 GB. */
 static void test_rewriting_a_line_often_copies_little(void **state)
 {
 	static const char *const openings[] = { "\rx", "\bx", "\rx\n\rlonger than before" };
@@ -351,8 +351,8 @@ static void test_trees_are_passed_on(void **state)
 	assert_string_equal(r.displays[0].parts[1].data, "x");
 }
 
-/* A parser could not be stopped, and would take 110 MB: a million members, in each place where a session can have
- * them. */
+/* A million members, in each place where a session can send them. A parser could not be stopped, and would take 110
+ * MB. */
 static void test_objects_of_many_members_are_not_parsed(void **state)
 {
 	AUTO(buf_release) struct buf many = { 0 };

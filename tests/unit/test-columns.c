@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "cli/columns.h"
 
-/* In a pipe, and at a terminal that shows more than ASCII. */
+/* Styles for a pipe, and for a terminal that shows more than ASCII. */
 static const struct style plain = { .width = COLUMNS_WIDTH };
 static const struct style marks = { .width = COLUMNS_WIDTH, .unicode = true };
 
@@ -53,7 +53,7 @@ static void wide_characters_take_two_columns(void **state)
 {
 	assert_int_equal(columns_width("data"), 4);
 	assert_int_equal(columns_width("データ"), 6);
-	assert_int_equal(columns_width("e\xcc\x81t"), 2); /* a combining accent takes none */
+	assert_int_equal(columns_width("e\xcc\x81t"), 2); /* a combining accent takes no column */
 	assert_shortened(&marks, "データデータ", 6, "デ…タ");
 	/* The accent stays with the letter that it belongs to. */
 	assert_shortened(&marks, "abcdefe\xcc\x81xy", 5, "ab…xy");

@@ -7,7 +7,7 @@
 
 static char scratch[] = "/tmp/husk-test-config-XXXXXX";
 
-/* An environment that has only our own empty folders. */
+/* Sets up an environment that names only the test's own empty folders. */
 static int fresh(void **state)
 {
 	clearenv();

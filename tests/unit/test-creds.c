@@ -1,5 +1,5 @@
-/* kernels/system/creds: the process at the other end of a socket, also on systems that report the asking process
- * itself. */
+/* kernels/system/creds: the process at the other end of a socket, also on systems that report the calling process
+ * instead. */
 /* evidence: control-gvisor */
 #include "kernels/system/creds.h"
 
@@ -13,7 +13,7 @@ static void make_pair(int ends[2])
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 }
 
-/* A pair has one creator, so both ends report their own process. gVisor does so for every socket. */
+/* This process created both ends of the pair, so each end reports this process. gVisor does so for every socket. */
 static void our_own_pid_as_the_peer_is_unsupported(void **state)
 {
 	struct ucred peer;
@@ -81,7 +81,7 @@ static void send_with_descriptor(int to, int fd)
 	assert_int_equal(sendmsg(to, &message, 0), 1);
 }
 
-/* Descriptors that come with a message do not fill the table. */
+/* Descriptors that come with a message do not fill the table of open files. */
 static void descriptors_are_not_kept(void **state)
 {
 	struct ucred peer;

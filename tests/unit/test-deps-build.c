@@ -245,7 +245,7 @@ static void an_engine_that_fails_at_the_end_leaves_nothing(void **state)
 	get(&one, "six", "");
 	assert_int_equal(cause_of(&one.fail), CAUSE_ENGINE_REFUSED);
 	assert_nothing_is_left(&one);
-	get(&one, "six", ""); /* and the next one tries again */
+	get(&one, "six", ""); /* the next create tries again */
 	assert_false(one.fail.kind);
 }
 

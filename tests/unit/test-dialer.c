@@ -1,4 +1,4 @@
-/* line/peer and line/folder: which process may dial a session's socket, and where the socket is. */
+/* line/dialer and line/folder: which process may dial a session's socket, and where the socket is. */
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -22,7 +22,7 @@ static void status_shows_whether_a_process_is_pid_1(void **state)
 		{ "Name:\tx\nPPid:\t3117\nNSpid:\t3168\t1\n", true, true },
 		{ "PPid:\t1\nNSpid:\t9\t3168\t1\n", true, true },
 		{ "PPid:\t1\nNSpid:\t3168\t11\n", true, false },
-		{ "PPid:\t0\nNSpid:\t1\n", true, false }, /* of our own namespace */
+		{ "PPid:\t0\nNSpid:\t1\n", true, false }, /* PID 1 of our own namespace */
 		{ "PPid:\t3117\nPid:\t3168\n", false, false },
 		{ "Name:\tNSpid:\nPPid:\t3117\n", false, false },
 		{ "", false, false },
@@ -114,7 +114,7 @@ static void a_socket_path_may_be_long(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(access(real, F_OK), -1);
 	assert_int_equal(lstat(parent, &st), -1);
-	/* One of an older Husk. */
+	/* A folder of an older Husk. */
 	assert_int_equal(mkdir(parent, 0700), 0);
 	assert_int_equal(folder_make(path), 0);
 	assert_int_equal(lstat(parent, &st), 0);
@@ -128,6 +128,55 @@ static void a_socket_path_may_be_long(void **state)
 	folder_remove(path);
 	rmdir(state_dir);
 	rmdir(root);
+}
+
+/* evidence: container-mountinfo */
+static void a_temporary_folder_below_the_home_is_not_used(void **state)
+{
+	char home[] = "/tmp/husk-test-home-XXXXXX";
+	assert_non_null(mkdtemp(home));
+	AUTO(freep) char *state_dir = xasprintf("%s/state", home), *tmp = xasprintf("%s/tmp", home);
+	struct config config = { .state_dir = state_dir };
+	AUTO(freep) char *path = folder_path(&config, "husk-a");
+	assert_int_equal(mkdir(tmp, 0700), 0);
+	setenv("HOME", home, 1);
+	setenv("TMPDIR", tmp, 1);
+	unsetenv("XDG_RUNTIME_DIR");
+	assert_int_equal(folder_make(path), 0);
+	AUTO(freep) char *real = realpath(path, NULL);
+	assert_non_null(real);
+	assert_null(strstr(real, home));
+	folder_remove(path);
+	assert_int_equal(rmdir(tmp), 0);
+	rmdir(state_dir);
+	rmdir(home);
+	unsetenv("TMPDIR");
+}
+
+/* Another user may have put a folder where the link of a restarted machine leads. */
+static void a_link_to_a_folder_of_others_is_replaced(void **state)
+{
+	char root[] = "/tmp/husk-test-link-XXXXXX";
+	assert_non_null(mkdtemp(root));
+	AUTO(freep) char *readable = xasprintf("%s/readable", root), *foreign = xasprintf("%s/foreign", root);
+	assert_int_equal(mkdir(readable, 0755), 0);
+	assert_int_equal(chmod(readable, 0755), 0);
+	assert_int_equal(mkdir(foreign, 0700), 0);
+	bool is_root = chown(foreign, 1, 1) == 0;
+	const char *const targets[] = { readable, is_root ? foreign : "/root" };
+	for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+		struct config config = { .state_dir = root };
+		AUTO(freep) char *path = folder_path(&config, "husk-a"), *lines = xasprintf("%s/lines", root);
+		assert_int_equal(symlink(targets[i], lines), 0);
+		assert_int_equal(folder_make(path), 0);
+		AUTO(freep) char *real = realpath(lines, NULL);
+		assert_string_not_equal(real, targets[i]);
+		folder_remove(path);
+		assert_int_equal(access(lines, F_OK), -1);
+	}
+	rmdir(readable);
+	rmdir(foreign);
+	assert_int_equal(rmdir(root), 0);
 }
 
 static void a_name_cannot_leave_the_state_folder(void **state)
@@ -145,6 +194,8 @@ int main(void)
 		cmocka_unit_test(the_container_is_found_in_every_cgroup_layout),
 		cmocka_unit_test(a_process_that_is_not_pid_1_is_rejected),
 		cmocka_unit_test(a_socket_path_may_be_long),
+		cmocka_unit_test(a_temporary_folder_below_the_home_is_not_used),
+		cmocka_unit_test(a_link_to_a_folder_of_others_is_replaced),
 		cmocka_unit_test(a_name_cannot_leave_the_state_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static int set_up(void **state)
 	return mkdtemp(folder) ? 0 : -1;
 }
 
-/* A file system that few processes use: their files are counted as well. */
+/* Uses a file system that few other processes use, because files of other processes are counted too. */
 static int set_up_in_memory(void **state)
 {
 	(void)snprintf(folder, sizeof(folder), "/dev/shm/husk-disk-XXXXXX");
@@ -125,7 +125,7 @@ static void a_process_s_unlinked_files_are_counted_once(void **state)
 	assert_null(walk.seen);
 }
 
-static struct unlinked_walk look_at_processes(void)
+static struct unlinked_walk walk_processes(void)
 {
 	struct unlinked_walk walk;
 	struct stat st;
@@ -164,10 +164,10 @@ static void descriptors_in_flight_are_counted(void **state)
 	AUTO(closep) int fd = make_file(dir, "file", 1, 0);
 	int ends[2];
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), errno);
-	uint64_t others = look_at_processes().in_flight;
+	uint64_t others = walk_processes().in_flight;
 	for (int i = 0; i < 100; i++)
 		send_fd(ends[0], fd);
-	uint64_t all = look_at_processes().in_flight;
+	uint64_t all = walk_processes().in_flight;
 	close(ends[0]);
 	close(ends[1]);
 	assert_true(all >= others + 50 && all <= others + 150);
@@ -185,7 +185,7 @@ static void a_child_s_unlinked_files_are_found_without_its_first_thread(void **s
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint64_t before = look_at_processes().bytes;
+	uint64_t before = walk_processes().bytes;
 	pid_t child = fork();
 	if (child == 0) {
 		pthread_t thread;
@@ -198,7 +198,7 @@ static void a_child_s_unlinked_files_are_found_without_its_first_thread(void **s
 	struct proc_stat stat = { 0 };
 	while (stat.state != 'Z')
 		assert_return_code(proc_stat(child, &stat), 0);
-	uint64_t after = look_at_processes().bytes;
+	uint64_t after = walk_processes().bytes;
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_true(after >= before + 12 * MIB);
@@ -213,7 +213,7 @@ static void a_file_that_is_only_mapped_has_an_unknown_size(void **state)
 	assert_true(page != MAP_FAILED);
 	close(fd);
 	assert_return_code(unlinkat(dir, "mapped", 0), errno);
-	assert_true(look_at_processes().partial);
+	assert_true(walk_processes().partial);
 	munmap(page, 4096);
 }
 
@@ -222,12 +222,12 @@ static void a_directory_without_a_name_counts(void **state)
 	AUTO(closep) int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_return_code(mkdirat(dir, "d", 0700), errno);
 	AUTO(closep) int held = openat(dir, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct unlinked_walk before = look_at_processes();
+	struct unlinked_walk before = walk_processes();
 	assert_return_code(unlinkat(dir, "d", AT_REMOVEDIR), errno);
 	struct stat st;
 	assert_return_code(fstat(held, &st), errno);
 	if (st.st_blocks)
-		assert_true(look_at_processes().bytes > before.bytes);
+		assert_true(walk_processes().bytes > before.bytes);
 }
 
 static void lines_of_maps(void **state)
@@ -255,15 +255,15 @@ static void lines_of_maps(void **state)
 static void written_bytes_that_are_not_found_are_hidden(void **state)
 {
 	struct disk_round before = { .used = 0, .free = 1000, .written = 0 };
-	/* All that was written is found. */
+	/* All written bytes are found. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 300, .free = 700, .written = 300 }), 0);
-	/* A part of it is not. */
+	/* A part of the written bytes is not found. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 100, .free = 700, .written = 300 }),
 			 200);
 	/* Another program fills the disk. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 0, .free = 100, .written = 0 }), 0);
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 300, .free = 100, .written = 300 }), 0);
-	/* Written over and over, and removed: the disk has not lost it. */
+	/* Files were written and removed again and again, but the disk has lost no space. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .used = 0, .free = 1000, .written = 900 }), 0);
 	/* If written bytes are hidden, all lost space counts. */
 	assert_int_equal(disk_hidden(0, &before, &(struct disk_round){ .free = 400, .secretive = true }), 600);

@@ -25,9 +25,9 @@ struct bench {
 	struct engine_network network;
 	struct engine_state container;
 	bool wants_line_dir, wants_quota, wants_network_late;
-	char id[65]; /* of what was created */
+	char id[65]; /* of the created object */
 	bool line_dir, again;
-	/* An engine's socket, and what comes over it. */
+	/* An engine's socket, and the data on it. */
 	const char *answer;
 	struct listener *listener;
 	struct stream *stream;
@@ -130,15 +130,15 @@ static void create(void)
 
 static void on_answer(void *ctx UNUSED, const struct engine_answer *answer, const struct fail *f)
 {
-	b.network = answer && answer->question == ENGINE_QUERY_NETWORK ? answer->network : b.network;
-	b.container = answer && answer->question == ENGINE_QUERY_CONTAINER ? answer->container : b.container;
+	b.network = answer && answer->kind == ENGINE_QUERY_NETWORK ? answer->network : b.network;
+	b.container = answer && answer->kind == ENGINE_QUERY_CONTAINER ? answer->container : b.container;
 	on_done(NULL, f);
 }
 
-static void ask(enum engine_query_kind question, const char *subject)
+static void query(enum engine_query_kind kind, const char *subject)
 {
 	b.query = b.engine->ops->query(
-		b.engine, &(struct query_spec){ .question = question, .subject = subject, .done = on_answer }, &b.fail);
+		b.engine, &(struct query_spec){ .kind = kind, .subject = subject, .done = on_answer }, &b.fail);
 	if (!b.query)
 		return;
 	loop_run(b.loop);
@@ -147,7 +147,7 @@ static void ask(enum engine_query_kind question, const char *subject)
 
 /* --- the network ------------------------------------------------------------------------------------------------- */
 
-/* An engine that has two networks of one name, as after a race, and then runs nothing on either. */
+/* An engine that has two networks with the same name, as after a race. */
 #define TWO_NETWORKS(remove)                                                                                           \
 	"[ -e $d/networks ] || printf '" SECOND " husk0\\n" FIRST " husk0\\n' > $d/networks\n"                         \
 	"case \"$1 $2\" in\n"                                                                                          \
@@ -227,7 +227,7 @@ static void the_network_is_found_and_inspected(void **state)
 	      "'network ls') printf '" SECOND "\\n" FIRST "\\n' ;;\n"
 	      "'network inspect') echo '{\"Driver\":\"bridge\",\"Internal\":true}' ;;\n"
 	      "esac");
-	ask(ENGINE_QUERY_NETWORK, NULL);
+	query(ENGINE_QUERY_NETWORK, NULL);
 	assert_false(b.fail.kind);
 	assert_true(b.network.is_there && b.network.internal && !b.network.isolated);
 	assert_true(logged("-- " FIRST));
@@ -236,7 +236,7 @@ static void the_network_is_found_and_inspected(void **state)
 static void a_missing_network_is_not_an_error(void **state)
 {
 	start(":");
-	ask(ENGINE_QUERY_NETWORK, NULL);
+	query(ENGINE_QUERY_NETWORK, NULL);
 	assert_false(b.fail.kind);
 	assert_false(b.network.is_there);
 }
@@ -247,7 +247,7 @@ static void a_missing_container_is_not_an_error(void **state)
 {
 	start("echo 'Error: No such container: husk-c' >&2; exit 1");
 	b.container.is_there = true;
-	ask(ENGINE_QUERY_CONTAINER, "husk-c");
+	query(ENGINE_QUERY_CONTAINER, "husk-c");
 	assert_false(b.fail.kind);
 	assert_false(b.container.is_there);
 }
@@ -255,7 +255,7 @@ static void a_missing_container_is_not_an_error(void **state)
 static void the_end_of_a_container_is_read(void **state)
 {
 	start("echo '[false,137,true]'");
-	ask(ENGINE_QUERY_CONTAINER, "husk-c");
+	query(ENGINE_QUERY_CONTAINER, "husk-c");
 	assert_false(b.fail.kind);
 	assert_true(b.container.is_there && !b.container.running && b.container.oom);
 	assert_int_equal(b.container.exit_code, 137);
@@ -266,7 +266,7 @@ static void an_engine_behind_ssh_does_not_share_our_kernel(void **state)
 	start("echo '[\"lab\",\"ssh://lab\"]'");
 	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_UNKNOWN);
 	assert_true(engine_capabilities(b.engine).bakes_images);
-	ask(ENGINE_QUERY_PLACE, NULL);
+	query(ENGINE_QUERY_PLACE, NULL);
 	assert_int_equal(engine_capabilities(b.engine).shares_kernel, SUPPORT_NO);
 }
 
@@ -307,7 +307,7 @@ static void on_feed_closed(void *ctx UNUSED)
 	loop_stop(b.loop, 0);
 }
 
-/* A client whose engine at $d/socket answers with `answer`. The client's own feed has another event. */
+/* Watches an engine that answers with `answer` at $d/socket. The docker client itself would report another event. */
 static void watch_engine(const char *answer)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -359,7 +359,7 @@ static void a_missing_client_is_reported(void **state)
 {
 	b.engine =
 		engine_open("docker", &(struct engine_options){ .loop = b.loop, .program = "/none/docker" }, &b.fail);
-	ask(ENGINE_QUERY_VERSION, NULL);
+	query(ENGINE_QUERY_VERSION, NULL);
 	assert_int_equal(cause_of(&b.fail), CAUSE_NO_CLIENT);
 	assert_non_null(strstr(b.fail.hint, "HUSK_DOCKER"));
 }
@@ -577,16 +577,16 @@ static void a_lost_network_does_not_count_as_a_refusal(void **state)
 }
 
 static struct engine_task *under_way;
-static struct timer *looking;
+static struct timer *poll_timer;
 
-/* The FIFO can be opened once a process waits at its other end, which continues when it is closed. */
+/* The FIFO can be opened for writing once a process waits at its other end. Closing it lets that process continue. */
 static void cancel_when_it_waits(void *ctx)
 {
 	AUTO(closep) int fd = open(ctx, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	b.engine->ops->task_cancel(under_way);
-	looking = timer_free(looking);
+	poll_timer = timer_free(poll_timer);
 }
 
 static void a_cancelled_create_removes_its_container(void **state)
@@ -597,8 +597,8 @@ static void a_cancelled_create_removes_its_container(void **state)
 	start(LATE("cat $d/tries", "", ""));
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	under_way = b.engine->ops->create(b.engine, &spec, on_created, NULL);
-	looking = timer_new(b.loop, cancel_when_it_waits, fifo);
-	timer_start(looking, 1, 1);
+	poll_timer = timer_new(b.loop, cancel_when_it_waits, fifo);
+	timer_start(poll_timer, 1, 1);
 	loop_run(b.loop);
 	assert_false(b.done);
 	assert_int_equal(count_logged("network connect"), 0);
@@ -647,7 +647,7 @@ static void a_container_whose_labels_differ_is_left_alone(void **state) /* evide
 	}
 }
 
-/* Chosen by this process a moment ago. */
+/* This process chose the name a moment ago, so no other container can have it. */
 static void removal_by_our_own_name_skips_the_inspection(void **state)
 {
 	start(LABELLED("s", "m"));

@@ -92,7 +92,7 @@ static int tear_down(void **state)
 	closep(&b.descriptor);
 	loop_drain(b.loop, 10000);
 	assert_false(work_is_running());
-	/* Nothing is left of an export that was not kept. */
+	/* An export that was not kept leaves no files. */
 	AUTO(freep) char *incoming = xasprintf("%s/exports/incoming", folder);
 	assert_true(rmdir(incoming) == 0 || errno == ENOENT);
 	transfers_lost(&b.d, &(struct fail){ .kind = FAIL_DIED }, /* gone= */ true);
@@ -332,11 +332,11 @@ static struct line *open_line(struct fake *fake)
 	return l;
 }
 
-/* The writing end was sent too: once no process holds it, the reading end is at EOF. */
+/* Whether the sent writing end was closed: once no process holds it, the reading end is at EOF. */
 static bool is_closed(int reader)
 {
 	char byte;
-	loop_skip(b.loop, 0); /* by a worker */
+	loop_skip(b.loop, 0); /* a worker closes it */
 	return read(reader, &byte, 1) == 0;
 }
 

@@ -20,7 +20,7 @@ static struct {
 	unsigned shown;
 	char *text, *prompt, *trouble;
 	bool application_keys;
-	/* With a run. */
+	/* For tests with a run. */
 	struct dispatch d;
 	struct run_waiter waiter;
 	unsigned ends;
@@ -233,7 +233,7 @@ static void a_kept_run_is_reported_with_its_screen(void **state)
 	assert_string_equal(b.told.earlier[0].result.stdout_text, "one\n");
 }
 
-/* The screen was fed with the bytes that are replayed. */
+/* The screen has already been fed with the bytes that are replayed. */
 static void a_replay_while_it_is_drawn_is_shown_once(void **state)
 {
 	uint32_t call = begin(RUN_TERMINAL, 60000);

@@ -63,7 +63,7 @@ static void moves_and_copies(void **state)
 	assert_string_equal(c.message, "gone");
 	assert_string_equal(c.hint, "build it");
 	assert_ptr_not_equal(b.message, c.message);
-	fail_copy(&c, &a); /* copying nothing leaves nothing */
+	fail_copy(&c, &a); /* copying an empty failure clears the target */
 	assert_int_equal(c.kind, FAIL_NONE);
 	assert_null(c.message);
 }

@@ -77,7 +77,7 @@ static void create(const char *name)
 {
 	size_t before = b.done;
 	start_create(name);
-	assert_int_equal(b.done, before); /* never from inside the call */
+	assert_int_equal(b.done, before); /* the callback never runs inside the call */
 	FAKE_UNTIL(b.fake, b.done > before);
 }
 
@@ -157,7 +157,8 @@ static void a_container_is_created_and_removed(void **state)
 	b.engine->ops->remove(b.engine, &(struct container_ref){ "husk-a" }, on_done, NULL);
 	FAKE_UNTIL(b.fake, b.done == 2);
 	assert_int_equal(fake_count(b.fake), 0);
-	b.engine->ops->remove(b.engine, &(struct container_ref){ "husk-a" }, on_done, NULL); /* not there: fine */
+	b.engine->ops->remove(b.engine, &(struct container_ref){ "husk-a" }, on_done, NULL); /* not there, but no
+	                                                                                      * error */
 	FAKE_UNTIL(b.fake, b.done == 3);
 	assert_false(b.fail.kind);
 }
@@ -267,7 +268,7 @@ static void an_engine_without_events_can_be_inspected(void **state)
 	create("husk-a");
 	fake_die(fake_only(b.fake), 3, /* oom= */ false);
 	struct query_spec spec = {
-		.question = ENGINE_QUERY_CONTAINER, .subject = "husk-a", .done = on_state, .ctx = &found
+		.kind = ENGINE_QUERY_CONTAINER, .subject = "husk-a", .done = on_state, .ctx = &found
 	};
 	struct engine_query *q = b.engine->ops->query(b.engine, &spec, &b.fail);
 	FAKE_UNTIL(b.fake, b.done == 2);
@@ -370,7 +371,7 @@ static void a_real_pid_1_stops_on_request(void **state)
 	AUTO(buf_release) struct buf stop = { 0 };
 	wire_put(&stop, FRAME_STOP, 0, NULL, 0);
 	b.engine->ops->stream_write(b.stream, stop.data, stop.len);
-	FAKE_UNTIL(b.fake, b.closed); /* with any cause: the engine may not know yet */
+	FAKE_UNTIL(b.fake, b.closed); /* the cause may be missing: the engine may not know it yet */
 	FAKE_UNTIL(b.fake, strstr(buf_str(&b.text), "die 0 husk-a\ndestroy 0 husk-a\n"));
 }
 

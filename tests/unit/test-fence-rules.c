@@ -1,5 +1,5 @@
-/* kernels/fence: openings as text, and the table in a network namespace of the test. Rules that were set are found
- * unchanged, and every change is noticed. */
+/* kernels/fence: openings as text, and the table of rules, set in a network namespace of the test. An unchanged table
+ * passes the check, and every change is noticed. */
 /* evidence: network-fence */
 #include <errno.h>
 #include <linux/netfilter/nf_tables.h>
@@ -53,7 +53,7 @@ static void ask_for(struct openings *list, const char *owner, const char *text)
 	assert_int_equal(openings_add(list, &o), 0);
 }
 
-/* Servers with the same settings share each opening, however many come and go. */
+/* Servers with the same settings share each opening, however many start and end. */
 static void an_opening_is_listed_once(void **state)
 {
 	static struct openings fence, next;
@@ -190,7 +190,7 @@ static void rules_are_found_after_they_are_set(void **state)
 	assert_false(is_kept(f));
 	replace(f);
 	assert_true(is_kept(f));
-	replace(f); /* replaces itself */
+	replace(f); /* replacing the rules by the same rules */
 	assert_true(is_kept(f));
 	assert_int_equal(table_read(f->fd, &t), 0);
 	assert_int_equal(table_openings(&t, &found), 0);

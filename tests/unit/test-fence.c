@@ -1,5 +1,5 @@
-/* manager/fence on the fake engine: it is set up when first needed and checked again, and sessions notice when it
- * cannot be set. */
+/* manager/fence on the fake engine: the fence is set up when first needed and checked again, and its absence is
+ * reported to sessions. */
 #include "base/alloc.h"
 #include "manager/manager.h"
 #include "tests/unit/manager-bench.h"
@@ -61,11 +61,10 @@ static void on_created(void *ctx UNUSED, const struct create_result *result, con
 static void create(bool network)
 {
 	forget();
-	assert_non_null(manager_create(conversation,
-				       &(struct create_request){ .runtime = runtime_find("python"),
-								 .network = network,
-								 .on_done = on_created },
-				       &got.fail));
+	assert_non_null(manager_create(
+		conversation,
+		&(struct create_request){ .runtime = runtime_find("r"), .network = network, .on_done = on_created },
+		&got.fail));
 	FAKE_UNTIL(fake, got.done);
 }
 
@@ -105,6 +104,36 @@ static void the_fence_is_set_up_before_the_first_create(void **state)
 	create(/* network= */ true);
 	assert_non_null(got.session);
 	assert_int_equal(fake_fence_calls(fake), 1);
+}
+
+/* Whether the container of a server's first create joins its network late. */
+static bool first_joins_late(void)
+{
+	open_later_server();
+	FAKE_UNTIL(fake, fake_fence_calls(fake) == 1);
+	loop_skip(b.loop, 10000);
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	return fake_newest(fake)->spec.network_late;
+}
+
+static void a_first_session_joins_late_if_the_fence_shows_our_kernel(void **state)
+{
+	assert_true(first_joins_late());
+}
+
+static void a_first_session_joins_at_once_on_another_kernel(void **state)
+{
+	fake_capabilities(fake)->shares_kernel = SUPPORT_NO;
+	assert_false(first_joins_late());
+}
+
+static void the_fence_proves_nothing_about_another_runtime(void **state)
+{
+	setenv("CONTAINER_RUNTIME", "other", 1);
+	bool late = first_joins_late();
+	unsetenv("CONTAINER_RUNTIME");
+	assert_false(late);
 }
 
 static void a_failure_at_the_start_does_not_fail_a_later_session(void **state)
@@ -215,6 +244,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(only_sessions_with_a_network_need_the_fence, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_fence_is_set_up_before_the_first_create, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_first_session_joins_late_if_the_fence_shows_our_kernel, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_first_session_joins_at_once_on_another_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_fence_proves_nothing_about_another_runtime, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_failure_at_the_start_does_not_fail_a_later_session, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_a_network_no_fence_is_set_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_gc_round_checks_the_fence, setup, teardown),

@@ -80,7 +80,7 @@ static void paths_in_a_session_are_normalised(void **state)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
-		AUTO(freep) char *path = names_sandbox_path(cases[i].given, &f);
+		AUTO(freep) char *path = names_session_path(cases[i].given, &f);
 		if (!cases[i].path)
 			assert_null(path);
 		else
@@ -91,7 +91,7 @@ static void paths_in_a_session_are_normalised(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *name = xcalloc(1, 300);
 	memset(name, 'x', 256);
-	assert_null(names_sandbox_path(name, &f));
+	assert_null(names_session_path(name, &f));
 }
 
 static void extension_and_type_follow_from_the_name(void **state)
@@ -209,7 +209,7 @@ static void only_files_in_allowed_folders_open(void **state)
 	check_host("allowed/a", NULL);
 	check_host("allowed", NULL);
 	check_host("allowed/in", NULL);
-	check_host("outside/back", NULL); /* its target may be read */
+	check_host("outside/back", NULL); /* although its target may be read */
 	check_host("storage/mine", NULL);
 	check_host("allowed/d/../a", NULL);
 	check_host("outside/secret", "denied");
@@ -370,7 +370,7 @@ static void a_tree_survives_a_round_trip(void **state)
 	assert_int_equal(out.len, in.len);
 	assert_memory_equal(out.data, in.data, in.len);
 	source_free(s);
-	/* A part of it. */
+	/* Only the directory `d` of it. */
 	s = open_export(&kept, "top.tar", "d");
 	assert_int_equal(s->ops->measure(s, &all, &f), 0);
 	assert_int_equal(all.entries, 2);
@@ -380,7 +380,7 @@ static void a_tree_survives_a_round_trip(void **state)
 	source_free(s);
 }
 
-/* A file that may have further names. */
+/* Adds a file to which hard links may follow. */
 static void put_linked(struct buf *out, const char *path, uint64_t size)
 {
 	source_put_entry(out, 1,
@@ -445,7 +445,7 @@ static void hard_links_are_one_file(void **state)
 	size_t last = FRAME_HEADER_SIZE + ENTRY_FIXED + strlen("64999d/first");
 	assert_memory_equal(out.data + out.len - last, in.data + in.len - last, last);
 	source_free(s);
-	/* A single name gives the file. */
+	/* A single name is enough to get the file. */
 	s = open_export(&kept, "top.tar", "777");
 	assert_int_equal(s->ops->measure(s, &all, &f), 0);
 	assert_int_equal(all.size, SIZE);
@@ -524,11 +524,11 @@ static void invalid_entries_from_a_container_are_rejected(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct sink_result kept;
 	struct sink *s = new_sink("x");
-	assert_int_equal(sink_keep(s, &kept, &f), -1); /* nothing came */
+	assert_int_equal(sink_keep(s, &kept, &f), -1); /* no frames came */
 	sink_free(s);
 }
 
-/* ---- tar members that nobody of ours wrote */
+/* ---- tar members that Husk did not write */
 
 struct member {
 	const char *name, *hardlink, *symlink;

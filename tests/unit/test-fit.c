@@ -1,4 +1,4 @@
-/* kernels/fit: the image is a folder here, with interpreters made by the test. */
+/* kernels/fit: a folder takes the place of the image, with interpreters that the test makes. */
 #include "tests/unit/unit.h"
 
 #include <ftw.h>
@@ -72,8 +72,8 @@ static void everything_missing_is_listed(void **state)
 	assert_string_equal(f.lacks.v[1], "toy on its PATH (relative:/missing:/opt/toys)");
 }
 
-/* fit_run() takes absolute paths of the image. Here the root is the machine's, so the interpreter is a link to
- * itself. */
+/* The interpreter is started by its path inside the image, so this check uses the machine's own root, where the path
+ * exists. */
 static void ask(const char *script)
 {
 	put("/bin/bash", "", 0755);

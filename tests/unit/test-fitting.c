@@ -1,7 +1,8 @@
-/* Foreign images on the fake engine: listed or not, fitted once, unfit, with packages, cancelled. */
+/* Foreign images on the fake engine: listed and unlisted, fitted once, unfit, with packages, and cancelled creates. */
 #include "base/alloc.h"
 #include "manager/manager.h"
-#include "manager/model/image.h"
+#include "manager/model/config.h"
+#include "manager/model/runtime.h"
 #include "tests/unit/manager-bench.h"
 #include "tests/unit/unit.h"
 
@@ -106,7 +107,7 @@ static void concurrent_creates_share_the_fitting(void **state)
 static void an_unlisted_image_is_rejected_by_name(void **state)
 {
 	assert_null(start("mine:1"));
-	expect(CAUSE_NOT_LISTED, "image: 'mine:1' is not an image that is offered here (tools, other)");
+	expect(CAUSE_NOT_LISTED, "image: 'mine:1' is not offered here (offered: tools, other)");
 	assert_int_equal(fake_calls(fake, FAKE_QUERY), 0);
 }
 
@@ -123,7 +124,7 @@ static void an_unfit_image_names_everything_it_lacks(void **state)
 	fake_fit_says(fake, "{\"lacks\":[\"/bin/bash\",\"python3 on its PATH (/bin)\"]}\n", "/data");
 	assert_false(create("tools"));
 	expect(CAUSE_UNFIT,
-	       "It lacks: a disk limit on its VOLUME /data: build it without; /bin/bash; python3 on its PATH (/bin)");
+	       "It lacks: a disk limit on its VOLUME /data (build it without that VOLUME); /bin/bash; python3 on its PATH (/bin)");
 	/* A volume alone makes it unfit, and leaves no image that the next create would use. */
 	fake_fit_says(fake, "{\"lacks\":[]}\n", "/data");
 	assert_false(create("tools"));
@@ -178,7 +179,7 @@ static void a_cancelled_fitting_leaves_nothing(void **state)
 	op_cancel(op);
 	assert_int_equal(fake_pending(fake, FAKE_BAKE), 0);
 	assert_int_equal(fake_count(fake), 0);
-	/* The same for a server that ends during it. */
+	/* The same holds if the server ends during the fitting. */
 	assert_non_null(start("tools"));
 	FAKE_UNTIL(fake, fake_pending(fake, FAKE_BAKE) == 1);
 	manager = manager_free(manager);

@@ -325,7 +325,7 @@ static void a_wrong_login_is_explained(void **state)
 	upstreams.v[0].password[0]--;
 	assert_int_equal(r.status, 401);
 	assert_null(header(&r, "www-authenticate"));
-	assert_non_null(strstr(gateway_trouble(gateway), "does not accept the login"));
+	assert_non_null(strstr(gateway_trouble(gateway), "rejects the login"));
 	assert_null(strstr(gateway_trouble(gateway), "cret"));
 }
 

@@ -35,7 +35,7 @@ static void ids_names_and_prefixes_are_found(void **state)
 	assert_string_equal(found("aabb"), ID_AB);
 	assert_string_equal(found("aab"), ID_CD);  /* a name comes before a prefix */
 	assert_string_equal(found("old"), "none"); /* the session has ended, and its name is free */
-	assert_string_equal(found("c"), ID_CD);	   /* live ones come before those that have ended */
+	assert_string_equal(found("c"), ID_CD);	   /* live sessions come before ended ones */
 	assert_string_equal(found("cc"), ID_C);
 	assert_string_equal(found("zz"), "none");
 	assert_string_equal(found(""), "none");

@@ -40,7 +40,7 @@ static void numbers_have_no_superfluous_digits(void **state)
 	assert_string_equal(buf_str(&out), "0.1");
 }
 
-/* At each position within eight bytes, and next to each other byte. */
+/* Each byte is tested at each position within eight bytes, and next to every other byte. */
 static void every_byte_is_escaped_at_every_position(void **state)
 {
 	char text[40];

@@ -78,10 +78,10 @@ static void a_bad_file_is_rejected_with_the_reason(void **state)
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{ "", "no connection file" },
-		{ "[]", "no connection file" },
+		{ "", "not a connection file" },
+		{ "[]", "not a connection file" },
 		{ "{\"key\":\"k\"}", "has no shell_port" },
-		{ "{\"key\":\"k\"," PORTS ",\"ip\":\"0.0.0.0\"}", "127.0.0.1 alone" },
+		{ "{\"key\":\"k\"," PORTS ",\"ip\":\"0.0.0.0\"}", "only on 127.0.0.1" },
 		{ "{\"key\":\"k\"," PORTS ",\"transport\":\"pgm\"}", "transport 'pgm'" },
 		{ "{\"key\":\"\"," PORTS "}", "has no key" },
 		{ "{\"key\":\"k\",\"signature_scheme\":\"hmac-md5\"," PORTS "}", "hmac-md5" },

@@ -1,4 +1,4 @@
-/* kernels/jupyter/outputs: messages of a cell and what is sent on the link. */
+/* kernels/jupyter/outputs: a kernel's messages about a cell, and the messages that are sent on the link for them. */
 #include "kernels/jupyter/outputs.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 #define BEFORE "before"
 #define SEND_MAX 4000
 
-/* All that was sent, in order: "out:text", "err:text", or the message as JSON; one a line. */
+/* Everything that was sent, in order, one per line: "out:text", "err:text", or the message as JSON. */
 struct probe {
 	struct outputs outputs;
 	struct buf log;
@@ -294,7 +294,7 @@ static void displayed_values_are_results(void **state)
 	display(p, NOW, "[1] 1", NULL, false);
 	display(p, NOW, "[1] 2", NULL, false);
 	assert_log(p, "{\"data\":{\"text/plain\":\"[1] 1\"},\"id\":7,\"op\":\"display\"}|");
-	print(p, NOW, "text"); /* it was not the result: another statement follows */
+	print(p, NOW, "text"); /* the value before was not the result, since another statement follows */
 	assert_log(p, "{\"data\":{\"text/plain\":\"[1] 2\"},\"id\":7,\"op\":\"display\"}|out:text|");
 	display(p, NOW, "[1] 1", NULL, false);
 	display(p, NOW, "[1] 2", NULL, false);

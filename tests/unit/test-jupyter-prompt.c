@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
-/* All events in order, one a line. */
+/* All events in order, one per line. */
 struct probe {
 	struct prompt asking;
 	struct buf log;

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
-/* Requests and answers, one a line. */
+/* Requests and answers, one per line. */
 struct probe {
 	struct queries queries;
 	struct buf log;
@@ -126,7 +126,7 @@ static void an_unsupported_query_is_sent_once(void **state)
 	expect("{\"id\":4,\"status\":\"timeout\"}|");
 	ask(COMPLETE, true, 5000);
 	expect("{\"id\":4,\"status\":\"cannot\"}|");
-	/* It was only slow. */
+	/* The reply comes late: the kernel was only slow. */
 	reply("complete_reply", "request-complete_request", "{}");
 	ask(COMPLETE, true, 6000);
 	expect(COMPLETE_REQUEST);

@@ -30,7 +30,7 @@ static void remembered_messages_are_bounded(void **state)
 		if (i >= REPLAYS_KEPT)
 			assert_false(is_first(r, 2 * (i - REPLAYS_KEPT + 1)));
 	}
-	assert_true(is_first(r, 2)); /* long ago */
+	assert_true(is_first(r, 2)); /* forgotten, because it was long ago */
 	replays_free(r);
 }
 

@@ -43,7 +43,7 @@ static void keep(const char *name, const char *value)
 		fail_msg("%s", failure.message);
 }
 
-static int look(void)
+static int check(void)
 {
 	strv_release(&found);
 	fail_release(&failure);
@@ -52,7 +52,7 @@ static int look(void)
 
 static void assert_refused(const char *words, const char *hint)
 {
-	assert_int_equal(look(), -1);
+	assert_int_equal(check(), -1);
 	assert_int_equal(failure.kind, FAIL_STORE);
 	assert_non_null(strstr(failure.message, words));
 	assert_non_null(strstr(failure.hint, hint));
@@ -60,7 +60,7 @@ static void assert_refused(const char *words, const char *hint)
 
 static void without_a_file_nothing_is_touched(void **state)
 {
-	assert_int_equal(look(), 0);
+	assert_int_equal(check(), 0);
 	assert_int_equal(found.n, 0);
 	assert_int_equal(access(place.state_dir, F_OK), -1);
 }
@@ -70,12 +70,12 @@ static void kept_settings_are_read_again(void **state)
 	keep("B", "caf\xc3\xa9 = secret\nline");
 	keep("A", "1");
 	keep("A", "2");
-	assert_int_equal(look(), 0);
+	assert_int_equal(check(), 0);
 	assert_int_equal(found.n, 2);
 	assert_string_equal(found.v[0], "A=2");
 	assert_string_equal(found.v[1], "B=caf\xc3\xa9 = secret\nline");
 	keep("A", NULL);
-	assert_int_equal(look(), 0);
+	assert_int_equal(check(), 0);
 	assert_int_equal(found.n, 1);
 	assert_int_equal(kept_put(&place, "A", NULL, &failure), -1);
 	assert_int_equal(failure.kind, FAIL_NOT_FOUND);
@@ -110,9 +110,9 @@ static void another_key_does_not_open_kept_settings(void **state)
 {
 	keep("A", "secret");
 	place.secret = "a key that nobody used before";
-	assert_refused("'A' cannot be opened", "husk config unset A");
-	keep("A", "again"); /* can still be replaced */
-	assert_int_equal(look(), 0);
+	assert_refused("'A' cannot be decrypted", "husk config unset A");
+	keep("A", "again"); /* the setting can still be replaced */
+	assert_int_equal(check(), 0);
 	assert_string_equal(found.v[0], "A=again");
 	place.secret = "short";
 	assert_refused("ENCRYPTION_KEY", "ENCRYPTION_KEY");

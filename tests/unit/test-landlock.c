@@ -27,7 +27,7 @@ static int try_writing(void)
 		return 3;
 	if (opens("/proc/self/mem", O_RDWR) != -EACCES)
 		return 4;
-	char folder[] = "/tmp/husk-wall-XXXXXX", from[64], to[64];
+	char folder[] = "/tmp/husk-landlock-XXXXXX", from[64], to[64];
 	if (!mkdtemp(folder))
 		return 5;
 	snprintf(from, sizeof(from), "%s/file", folder);
@@ -39,7 +39,7 @@ static int try_writing(void)
 	return 0;
 }
 
-/* The parent, which is not confined. */
+/* Tries to read the memory of the parent, which is not confined. */
 static int try_looking(void)
 {
 	char path[64];

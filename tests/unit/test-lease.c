@@ -1,4 +1,4 @@
-/* kernels/init/lease with clocks of our own. */
+/* kernels/init/lease, with clocks that the test controls. */
 #include "kernels/init/lease.h"
 #include "tests/unit/unit.h"
 
@@ -142,7 +142,7 @@ static void long_sleeps_end_in_time(void **state)
 
 	lease_init(&l, LEASE, 20000, 0, 0);
 	assert_int_equal(lease_sleep(&l, 10000, 0, 0), 5000);
-	/* Stopped for the rest of the lease during its sleep. */
+	/* PID 1 was stopped for the rest of the lease while it slept. */
 	assert_int_equal(lease_tick(&l, LEASE, 5000 + LEASE_GAP_MS + 1), LEASE_RUNS);
 	lease_init(&l, LEASE, 0, 0, 0);
 	(void)lease_sleep(&l, 10000, 0, 0);

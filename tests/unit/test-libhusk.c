@@ -120,7 +120,7 @@ static void expect(struct husk_error *e, const char *kind, const char *cause)
 	husk_error_free(e);
 }
 
-/* --- the good way -------------------------------------------------------------------------------------------------- */
+/* --- normal use ---------------------------------------------------------------------------------------------------- */
 
 struct heard {
 	char text[64];
@@ -191,7 +191,7 @@ static void a_run_outlives_its_request(void **unused)
 {
 	struct husk_session *s = create(conversation);
 	struct husk_result *r = NULL;
-	struct husk_look *look = NULL;
+	struct husk_look *status = NULL;
 	struct husk_run options = { .size = sizeof(options), .has_wait = 1 };
 	assert_null(husk_execute(conversation, s->id, "print hang", &options, NULL, &r));
 	assert_string_equal(r->ending, "running");
@@ -202,12 +202,12 @@ static void a_run_outlives_its_request(void **unused)
 	assert_int_equal(r->running[0], 1);
 	assert_int_equal(r->n_earlier, 0);
 	husk_result_free(r);
-	assert_null(husk_status(conversation, s->id, 1, NULL, &look));
-	assert_int_equal(look->n_runs, 1);
-	assert_int_equal(look->runs[0]->number, 1);
-	assert_string_equal(look->runs[0]->kind, "code");
-	assert_string_equal(look->runs[0]->state, "running");
-	husk_status_free(look);
+	assert_null(husk_status(conversation, s->id, 1, NULL, &status));
+	assert_int_equal(status->n_runs, 1);
+	assert_int_equal(status->runs[0]->number, 1);
+	assert_string_equal(status->runs[0]->kind, "code");
+	assert_string_equal(status->runs[0]->state, "running");
+	husk_status_free(status);
 	options = (struct husk_run){ .size = sizeof(options), .run = 1, .interrupt = 1 };
 	assert_null(husk_execute(conversation, s->id, NULL, &options, NULL, &r));
 	assert_string_equal(r->ending, "interrupted");
@@ -217,7 +217,7 @@ static void a_run_outlives_its_request(void **unused)
 	husk_session_free(s);
 }
 
-static void a_look_reports_memory_disks_and_times(void **unused)
+static void a_status_reports_memory_disks_and_times(void **unused)
 {
 	struct husk_session *s = create(conversation);
 	struct husk_look *l = NULL;
@@ -256,7 +256,7 @@ static void an_interpreter_answers_queries(void **unused)
 	assert_null(husk_complete(conversation, s->id, MATCHES, 2, NULL, &c));
 	assert_int_equal(c->start, 1);
 	assert_int_equal(c->end, 2);
-	assert_int_equal(c->n, 2); /* a match that cannot be inserted as shown is left out */
+	assert_int_equal(c->n, 2); /* matches that cannot be inserted as shown are left out */
 	assert_string_equal(c->matches[0], "alpha");
 	assert_string_equal(c->matches[1], "al\u00fc");
 	assert_false(c->more);
@@ -657,7 +657,7 @@ int main(void)
 		TEST(a_session_is_created_used_and_stopped),
 		TEST(output_comes_in_whole_lines),
 		TEST(a_run_outlives_its_request),
-		TEST(a_look_reports_memory_disks_and_times),
+		TEST(a_status_reports_memory_disks_and_times),
 		TEST(an_interpreter_answers_queries),
 		TEST(a_session_of_an_older_husk_gets_no_queries),
 		TEST(contradictory_options_are_rejected),

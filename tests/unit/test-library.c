@@ -56,7 +56,7 @@ static void a_library_that_does_not_start_is_not_used(void **state)
 	assert_false(library_load(&libm));
 }
 
-/* The SHA-256 of the hashes of its pieces, as digest.h says. */
+/* The hash is the SHA-256 of the hashes of the pieces, as described in digest.h. */
 static void large_content_is_hashed_without_libcrypto(void **state)
 {
 	const size_t size = DIGEST_PIECE + 1000;

@@ -21,7 +21,7 @@ static void limits_of_cgroup_v1(void **state)
 	assert_int_equal(limits_pids(&l), 97);
 	assert_int_equal(l.pids_limit, 100);
 	assert_true(limits_pids_full(&l));
-	assert_int_equal(limits_oom_kills(&l), 3); /* read again, from the start */
+	assert_int_equal(limits_oom_kills(&l), 3); /* the file is read again from its start */
 }
 
 static void limits_of_cgroup_v2(void **state)

@@ -19,7 +19,8 @@ static struct bench {
 	struct line *line;
 	struct transport transport;
 	struct transport_handler handler;
-	bool paused;
+	bool direct, paused, closed;
+	struct buf written; /* last */
 	unsigned broken, ends;
 	struct run_waiter waiter;
 	uint32_t call;
@@ -39,8 +40,15 @@ static int fake_open(struct transport *t UNUSED, const struct transport_handler 
 	return 0;
 }
 
-static void fake_write(struct transport *t UNUSED, const void *data UNUSED, size_t n UNUSED)
+static void fake_write(struct transport *t UNUSED, const void *data, size_t n)
 {
+	buf_reset(&b.written);
+	buf_add(&b.written, data, n);
+}
+
+static bool fake_is_direct(const struct transport *t UNUSED)
+{
+	return b.direct;
 }
 
 static void fake_pause(struct transport *t UNUSED, bool paused)
@@ -50,6 +58,7 @@ static void fake_pause(struct transport *t UNUSED, bool paused)
 
 static void fake_close(struct transport *t UNUSED)
 {
+	b.closed = true;
 }
 
 static struct transport *fake_free(struct transport *t UNUSED)
@@ -105,6 +114,7 @@ static int set_up(void **state)
 						  .open = fake_open,
 						  .write = fake_write,
 						  .pause = fake_pause,
+						  .is_direct = fake_is_direct,
 						  .close = fake_close,
 						  .free = fake_free };
 	AUTO(buf_release) struct buf hello = { 0 };
@@ -136,6 +146,7 @@ static int tear_down(void **state)
 	loop_skip(b.loop, 0);
 	run_result_release(&b.told);
 	buf_release(&b.shown);
+	buf_release(&b.written);
 	assert_false(work_is_running());
 	loop_free(b.loop);
 	return 0;
@@ -196,7 +207,7 @@ static void large_frames_wait_for_a_worker_in_their_order(void **state)
 	assert_string_equal(b.told.parts[2].text, "between\n");
 }
 
-/* Few bytes, but many values. */
+/* The message has few bytes, but many values. */
 static void a_message_of_many_values_waits_for_a_worker(void **state)
 {
 	AUTO(buf_release) struct buf frames = { 0 }, payload = { 0 };
@@ -266,7 +277,7 @@ static void a_session_that_dies_meanwhile_is_reported_once(void **state)
 	line_cut(b.line, ENDING_CONTAINER_DIED, &f);
 	assert_int_equal(b.ends, 1);
 	assert_int_equal(b.told.ending, ENDING_CONTAINER_DIED);
-	/* Head and tail are there; the text between them took the loop too long. */
+	/* Head and tail were delivered; the text between them would have taken the loop too long. */
 	assert_int_equal(b.told.stdout_text[0], 'A');
 	assert_non_null(strstr(b.told.stdout_text, "AA\nlast\n"));
 	assert_true(b.told.stdout_truncated && strlen(b.told.stdout_text) < MANY);
@@ -295,6 +306,41 @@ static void a_line_that_is_freed_meanwhile_leaves_nothing(void **state)
 	b.line = line_free(b.line);
 }
 
+static void stop(bool direct)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	fail_set(&f, FAIL_DIED, "the session was stopped");
+	buf_reset(&b.written);
+	b.direct = direct;
+	line_stop(b.line, &f);
+	line_cut(b.line, ENDING_INTERRUPTED, &f);
+	assert_int_equal(b.ends, 1);
+}
+
+static void a_stop_reaches_pid_1_and_keeps_the_connection(void **state)
+{
+	AUTO(buf_release) struct buf frames = { 0 }, expected = { 0 };
+	stop(/* direct= */ true);
+	wire_put(&expected, FRAME_STOP, 0, NULL, 0);
+	assert_int_equal(b.written.len, expected.len);
+	assert_memory_equal(b.written.data, expected.data, expected.len);
+	assert_true(b.paused && !b.closed);
+	/* These frames were still on their way. */
+	put_end(&frames);
+	say(&frames);
+	assert_int_equal(b.ends, 1);
+	assert_int_equal(b.broken, 0);
+	b.line = line_free(b.line);
+	assert_true(b.closed);
+}
+
+static void a_stop_closes_a_connection_inside_the_container(void **state)
+{
+	stop(/* direct= */ false);
+	assert_int_equal(b.written.len, 0);
+	assert_true(b.closed);
+}
+
 #define ON_BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -308,6 +354,8 @@ int main(void)
 		ON_BENCH(a_session_that_dies_meanwhile_is_reported_once),
 		ON_BENCH(a_caller_that_leaves_meanwhile_gets_no_answer),
 		ON_BENCH(a_line_that_is_freed_meanwhile_leaves_nothing),
+		ON_BENCH(a_stop_reaches_pid_1_and_keeps_the_connection),
+		ON_BENCH(a_stop_closes_a_connection_inside_the_container),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void messages_come_one_by_one(void **state)
 	assert_int_equal(e.ids, 21);
 	assert_int_equal(write(fd, "\0\x15{\"op\":\"done\",\"id\":300}", 24), 24);
 	poller_turn(&p, 1000);
-	assert_int_equal(e.gone, 1); /* 0x15 bytes end inside the object */
+	assert_int_equal(e.gone, 1); /* a length of 0x15 ends inside the object */
 	assert_true(e.broken);
 }
 

@@ -87,7 +87,7 @@ static void text_that_is_not_a_link_passes_unchanged(void **state)
 	buf_add_str(&page, "<a href=\"https://h/");
 	for (int i = 0; i < 10000; i++)
 		buf_add_str(&page, "x");
-	expect(LINKS_HTML, 1000, buf_str(&page), buf_str(&page)); /* too long, and without an end */
+	expect(LINKS_HTML, 1000, buf_str(&page), buf_str(&page)); /* a link that is too long and does not end */
 	buf_add_str(&page,
 		    "\"><a href=\"../../../../../etc\"><a href='mailto:https://h/'><a href=\"/a/../../%2e%2e/b\">");
 	expect(LINKS_HTML, 1000, buf_str(&page), buf_str(&page));

@@ -1,4 +1,4 @@
-/* base/list: the loop that lets its body remove the current node. */
+/* base/list: the loop macro whose body may remove the current node. */
 #include "base/list.h"
 #include "tests/unit/unit.h"
 

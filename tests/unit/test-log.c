@@ -1,4 +1,4 @@
-/* base/log: the line of an event, and that untrusted text cannot forge one. */
+/* base/log: the line of an event, which untrusted text cannot forge. */
 #include "tests/unit/unit.h"
 
 #include <regex.h>

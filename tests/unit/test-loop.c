@@ -52,7 +52,7 @@ static void timers_fire_in_order(void **state)
 	timer_start(b, 15, 0);
 	timer_start(a, 0, 0);
 	assert_true(timer_active(c));
-	assert_string_equal(order, ""); /* never from inside the start */
+	assert_string_equal(order, ""); /* the callback never runs inside the start */
 	assert_int_equal(loop_run(loop), 0);
 	assert_string_equal(order, "abc");
 	assert_false(timer_active(c));
@@ -86,7 +86,8 @@ static void repeats_until_stopped(void **state)
 	assert_int_equal(t.n, 3);
 	timer_stop(timer);
 	assert_false(timer_active(timer));
-	assert_int_equal(loop_run(loop), 0); /* nothing is left, and the old code is forgotten */
+	assert_int_equal(loop_run(loop), 0); /* nothing keeps the loop alive, and the exit code is not kept from the
+	                                      * last run */
 	timer_free(timer);
 	loop_free(loop);
 }
@@ -144,7 +145,7 @@ static void signals_are_events(void **state)
 	struct loop *loop = loop_new();
 	struct ticks t = { .loop = loop };
 	struct signals *signals = signals_new(loop, got_signal, &t);
-	assert_int_equal(loop_run(loop), 0); /* waiting for a signal alone keeps nothing alive */
+	assert_int_equal(loop_run(loop), 0); /* waiting for a signal does not keep the loop alive */
 	struct timer *timer = timer_new(loop, raise_term, NULL);
 	struct timer *long_one = timer_new(loop, raise_term, NULL);
 	timer_start(timer, 1, 0);

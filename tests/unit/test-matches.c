@@ -1,4 +1,4 @@
-/* cli/repl/matches: completion by the Tab key with several names. */
+/* cli/repl/matches: completion with the Tab key if several names match. */
 #include "cli/repl/matches.h"
 
 #include "tests/unit/unit.h"

@@ -35,6 +35,11 @@ static void a_hint_comes_before_the_step(void **state)
 	expect_fail(FAIL_INVALID, CAUSE_TOO_LONG, NULL, false, "Put it into a file with import_files and run that.");
 	expect_fail(FAIL_NOT_FOUND, CAUSE_NO_SESSION, NULL, true, "Use one of the active session_ids listed above.");
 	expect_fail(FAIL_NOT_FOUND, CAUSE_NO_SESSION, NULL, false, "No active sessions. Call create_session first.");
+	expect_fail(FAIL_LIMIT, CAUSE_LIMIT_SESSIONS, "X sets the limit.", true,
+		    "X sets the limit. Use one of the active sessions, or end one with stop_session.");
+	expect_fail(FAIL_LIMIT, CAUSE_LIMIT_CONVERSATIONS, "X sets the limit.", false,
+		    "X sets the limit. The sessions belong to other conversations: ask the user to end one or "
+		    "try again later.");
 	expect_fail(FAIL_FOREIGN, CAUSE_OTHER_CONVERSATION, NULL, false,
 		    "No active sessions. Call create_session first.");
 }
@@ -43,7 +48,7 @@ static void a_hint_names_husk_by_its_path(void **state)
 {
 	AUTO(freep) char *self = realpath("/proc/self/exe", NULL);
 	AUTO(freep) char *want = xasprintf(
-		"run `husk setup` (`husk` is %s). Tell the user; once that is done, call create_session again.", self);
+		"run `husk setup` (`husk` is %s). Ask the user to do this, then call create_session again.", self);
 	expect_fail(FAIL_IMAGE, CAUSE_NO_IMAGE, "run `husk setup`", false, want);
 }
 
@@ -115,11 +120,11 @@ static void steps_after_a_run(void **state)
 	expect_run((struct run_result){ .ending = ENDING_ERROR }, cell, NULL);
 	expect_run(
 		(struct run_result){ .ending = ENDING_TIMEOUT }, cell,
-		"Variables, imports and files are kept. Raise `timeout` (at most 300, this was 5), use `wait`, which answers early and lets it run on, or split the work");
+		"Variables, imports and files are kept. Raise `timeout` (at most 300, this was 5), use `wait` to get an early answer while it runs, or split the work");
 	expect_run((struct run_result){ .ending = ENDING_TIMEOUT, .kernel_restarted = true }, cell,
 		   "variables and imports are gone");
 	expect_run((struct run_result){ .ending = ENDING_TIMEOUT }, command,
-		   "use `wait`, which answers early and lets it run on, or run it in the background");
+		   "use `wait` to get an early answer while it runs, or run it in the background");
 	expect_run((struct run_result){ .ending = ENDING_TIMEOUT }, (struct run_terms){ 0 },
 		   "(at most 300), use `wait`");
 	expect_run((struct run_result){ .ending = ENDING_INTERRUPTED }, cell, "Variables, imports and files are kept.");
@@ -143,7 +148,7 @@ static void steps_after_a_run(void **state)
 		   "Never re-run the same code unchanged");
 	expect_run((struct run_result){ .ending = ENDING_OOM, .kernel_gone = true }, cell,
 		   "Call stop_session, then create_session");
-	expect_run((struct run_result){ .ending = ENDING_SESSION_LOST }, lost, "or still run");
+	expect_run((struct run_result){ .ending = ENDING_SESSION_LOST }, lost, "or be running");
 	expect_run((struct run_result){ .ending = ENDING_ERROR, .stderr_text = (char *)"cp: No space left on device" },
 		   command, "name them in `dependencies`");
 }
@@ -167,7 +172,13 @@ static void errors_that_need_a_hint(void **state)
 	expect_hint(false, "ModuleNotFoundError", "No module named '; rm -rf'", NULL);
 	expect_hint(false, NULL, "Error: Cannot find module '@a/b'\n", "(npm install @a/b)");
 	expect_hint(false, NULL, "Error: Cannot find module './mine'\n", NULL);
-	expect_hint(false, "Error", "Cannot find module 'x'\n'x' is not installed: name it in …", NULL);
+	expect_hint(false, "Error", "Cannot find module 'x'", "(npm install x)");
+	expect_hint(false, "Error", "Cannot find module 'lodash/fp'", "(npm install lodash)");
+	expect_hint(false, "Error", "Cannot find module '@a/b/c'", "(npm install @a/b)");
+	expect_hint(false, "Error", "Cannot find module 'socket.io'", "(npm install socket.io)");
+	expect_hint(false, "Error", "Cannot find module '/workspace/x'", NULL);
+	expect_hint(true, "Error", "Cannot find package '@a/b' imported from /workspace/",
+		    "call create_session with `dependencies`: {\"@a/b\": \"\"}");
 	expect_hint(false, "packageNotFoundError", "there is no package called ‘zoo’", "install.packages(\"zoo\")");
 	expect_hint(false, NULL,
 		    "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)",

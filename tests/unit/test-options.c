@@ -93,7 +93,7 @@ static void rejects_bad_options(void **state)
 	expect(ARGV(S("mcp"), S("--bogus")), 0, NULL, "unknown option '--bogus'");
 	expect(ARGV(S("doctor"), S("--prob=1")), 0, NULL, "option '--probe' takes no value");
 	expect(ARGV(S("ps"), S("-x")), 0, NULL, "unknown option '-x'");
-	expect(ARGV(S("config"), S("get"), S("A"), S("--json")), 0, NULL, "--json is for config list only");
+	expect(ARGV(S("config"), S("get"), S("A"), S("--json")), 0, NULL, "--json works only with config list");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL,
 	       "mcp has no option '--json': it is for ps, history, exports, gc, doctor and config");

@@ -99,7 +99,7 @@ static void long_values_are_left_out(void **state)
 	outline_release(&o);
 }
 
-/* At each position within eight bytes. */
+/* The parser reads eight bytes at a time, so a string is made to end at each position within eight bytes. */
 static void strings_end_at_every_position_of_a_word(void **state)
 {
 	for (size_t at = 0; at < 40; at++) {

@@ -55,7 +55,7 @@ static void a_held_lock_means_alive(void **state)
 	char id[TOKEN_SIZE];
 	memcpy(id, o.id, sizeof(id));
 	owner_release(&o, /* keep= */ true);
-	/* This process is alive, but the server in it is not: the lock decides first. */
+	/* This process is alive, but its server is not. The lock takes precedence over the pid. */
 	claim = (struct owner_claim){ .id = id, .place = NULL, .pid = (uint64_t)getpid(), .lease_until = UINT64_MAX };
 	assert_int_equal(owner_life(&config, &claim), OWNER_DEAD);
 	assert_int_equal(unlink(path), 0);
@@ -84,6 +84,42 @@ static void without_a_lock_the_process_is_checked(void **state)
 	claim.place = "elsewhere 1 2 3";
 	assert_int_equal(owner_life(&config, &claim), OWNER_UNKNOWN);
 	owner_release(&o, /* keep= */ false);
+}
+
+/* Announces a server, forks a child that inherits its lock, and exits. The child ends when `until` is closed. */
+static _Noreturn void die_with_a_child(struct owner *o, int until)
+{
+	char byte;
+	announce(o);
+	if (fork() == 0)
+		(void)!read(until, &byte, 1);
+	_exit(0);
+}
+
+/* A server that is killed while it starts a program leaves a child that has not yet called exec(). */
+static void a_lock_in_a_child_of_a_dead_server_is_ignored(void **state)
+{
+	struct owner o;
+	int until[2];
+	owner_init(&o);
+	assert_int_equal(pipe(until), 0);
+	pid_t server = fork();
+	if (server == 0) {
+		close(until[1]);
+		die_with_a_child(&o, until[0]);
+	}
+	close(until[0]);
+	assert_int_equal(waitpid(server, NULL, 0), server);
+	struct owner_claim claim = claim_of(&o, UINT64_MAX);
+	claim.place = NULL;
+	assert_int_equal(owner_life(&config, &claim), OWNER_ALIVE);
+	claim.place = o.place;
+	claim.pid = (uint64_t)server;
+	assert_int_equal(owner_life(&config, &claim), OWNER_DEAD);
+	close(until[1]);
+	AUTO(freep) char *path = xasprintf("%s/servers/%s.lock", folder, o.id);
+	assert_int_equal(unlink(path), 0);
+	owner_release(&o, /* keep= */ true);
 }
 
 static void on_another_machine_three_missed_renewals_mean_dead(void **state)
@@ -132,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_held_lock_means_alive),
 		cmocka_unit_test(without_a_lock_the_process_is_checked),
+		cmocka_unit_test(a_lock_in_a_child_of_a_dead_server_is_ignored),
 		cmocka_unit_test(on_another_machine_three_missed_renewals_mean_dead),
 		cmocka_unit_test(old_locks_are_removed),
 	};

@@ -1,4 +1,4 @@
-/* kernels/system/poller: a callback may change others. */
+/* kernels/system/poller: a callback may stop other watches and timeouts. */
 #include <errno.h>
 
 #include "kernels/system/clock.h"

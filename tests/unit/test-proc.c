@@ -15,7 +15,7 @@ static void reads_fields_after_the_name(void **state)
 	assert_int_equal(s.session, 43);
 	assert_int_equal(s.start, 123456);
 	assert_int_equal(proc_parse_stat("42 (a) b) S 9 (x) R 1 42 44" REST, &s),
-			 0); /* a name that the process chose */
+			 0); /* a process can choose such a name */
 	assert_int_equal(s.session, 44);
 	assert_int_equal(s.state, 'R');
 }

@@ -1,5 +1,5 @@
-/* Queries and requests for a status on the fake engine: each waiter is answered when its session ends, and one that was stopped does
- * not block the next. */
+/* Queries and requests for a status on the fake engine: each waiter is answered when its session ends, and a cancelled
+ * query does not block the next. */
 #include "base/alloc.h"
 #include "kernels/protocol.h"
 #include "manager/manager.h"
@@ -116,7 +116,7 @@ static struct op *ask(struct got *g, const char *code)
 	return op;
 }
 
-/* A query that PID 1 has, one behind it, and a request for a status. */
+/* Starts a query that PID 1 is working on, one queued behind it, and a request for a status. */
 static void wait_for_all(void)
 {
 	ask(&asked, "");

@@ -35,7 +35,7 @@ static void the_end_of_a_key_is_found(void **state)
 	key("\033_x", 2);
 	key("\033_Gi=31;OK", 0);
 	key("\033_Gi=31;OK\033\\x", 12);
-	key("\033[1\r", 3); /* broken off */
+	key("\033[1\r", 3); /* incomplete */
 	key("\030", 0);
 	key("\030\030x", 2);
 }

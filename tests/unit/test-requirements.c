@@ -4,15 +4,15 @@
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
-typedef int (*reader)(const char *text, size_t n, struct strv *ret, struct fail *f);
+typedef int (*reader)(const char *text, size_t n, const char *python, struct strv *ret, struct fail *f);
 
-/* "name version, name version"; or "error: …" with a part of it. */
+/* want: "name version, name version", or "error: …" with a part of the message. */
 static void expect(reader read, const char *text, const char *want)
 {
 	AUTO(strv_release) struct strv found = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	char got[512] = "";
-	int r = read(text, strlen(text), &found, &f);
+	int r = read(text, strlen(text), "3.13", &found, &f);
 	for (size_t i = 0, at = 0; i < found.n; i++)
 		at += (size_t)snprintf(got + at, sizeof(got) - at, "%s%s", !i ? "" : i % 2 ? " " : ", ", found.v[i]);
 	if (r < 0 && strncmp(want, "error: ", 7) == 0 && strstr(f.message, want + 7))
@@ -22,11 +22,11 @@ static void expect(reader read, const char *text, const char *want)
 	assert_string_equal(got, want);
 }
 
-/* As a reader: what the image has is 3.13. */
-static int check_python(const char *requires, size_t n UNUSED, struct strv *ret UNUSED, struct fail *f)
+static int check_python(const char *requires, size_t n UNUSED, const char *python, struct strv *ret UNUSED,
+			struct fail *f)
 {
 	AUTO(freep) char *text = xasprintf("# /// script\n# requires-python = %s\n# ///\n", requires);
-	return requirements_check_python(text, strlen(text), "3.13", f);
+	return requirements_check_python(text, strlen(text), python, f);
 }
 
 static void versions_of_python(void **state)
@@ -68,31 +68,58 @@ static void files(void **state)
 	       "requests >=2, flask 3.0, x[a,b] ~=1.0");
 	expect(requirements_of_file, "-r other.txt\n", "error: options");
 	expect(requirements_of_file, "a==1 --hash=sha256:x\n", "error: options");
-	expect(requirements_of_file, "a; python_version < '3'\n", "error: markers");
 	expect(requirements_of_file, "./local\n", "error: name");
 	expect(requirements_of_file, "a @ https://x/a.whl\n", "error: URL");
 	expect(requirements_of_file, "https://x/a.whl\n", "error: URL");
 	expect(requirements_of_file, "git+https://x/a.git\n", "error: URL");
 	expect(requirements_of_file, "a[b\n", "error: bracket");
+	expect(requirements_of_file, "a[b;c]\n", "error: names of extras");
+}
+
+static int read_package(const char *text, size_t n, const char *python UNUSED, struct strv *ret, struct fail *f)
+{
+	return requirements_of_package(text, n, ret, f);
 }
 
 static void packages(void **state)
 {
-	expect(requirements_of_package, "{\"dependencies\": {\"lodash\": \"^4\", \"@a/b\": \"*\"}}",
-	       "lodash ^4, @a/b ");
-	expect(requirements_of_package, "{\"name\": \"x\", \"devDependencies\": {\"y\": \"1\"}}", "");
-	expect(requirements_of_package, "{", "error: line");
-	expect(requirements_of_package, "[]", "error: object");
-	expect(requirements_of_package, "{\"dependencies\": {\"a\": 1}}", "error: version of 'a'");
+	expect(read_package, "{\"dependencies\": {\"lodash\": \"^4\", \"@a/b\": \"*\"}}", "lodash ^4, @a/b ");
+	expect(read_package, "{\"name\": \"x\", \"devDependencies\": {\"y\": \"1\"}}", "");
+	expect(read_package, "{", "error: line");
+	expect(read_package, "[]", "error: object");
+	expect(read_package, "{\"dependencies\": {\"a\": 1}}", "error: version of 'a'");
+}
+
+/* Lines whose marker is false are left out; a marker that cannot be read is an error with its line. */
+static void markers(void **state)
+{
+	expect(requirements_of_file,
+	       "a; python_version < '3'\nb[x]>=1 ; sys_platform == \"linux\" # why\nc;os_name=='nt'\n", "b[x] >=1");
+	expect(requirements_of_script,
+	       "# /// script\n# dependencies = [\n#   'a; python_version >= \"3.9\" and sys_platform == \"linux\"',\n"
+	       "#   \"b; sys_platform == 'win32'\",\n#   \"c==1 ; platform_system == \\\"Linux\\\"\",\n# ]\n# ///\n",
+	       "a , c 1");
+	expect(requirements_of_file, "a\n\nb; python_version <> '3'\n",
+	       "error: line 3: cannot read the marker 'python_version <> '3'': a variable or a quoted string is expected at '> '3''");
+	expect(requirements_of_file, "a; \n", "error: line 1: cannot read the marker");
+	expect(requirements_of_script,
+	       "#!x\n# /// script\n# dependencies = [\n#   'a',\n#   'b; what == \"1\"',\n# ]\n# ///\n",
+	       "error: line 5: cannot read the marker");
+	expect(requirements_of_file, "a\nb; python_full_version == '3.13.4'\n",
+	       "error: line 2: the marker 'python_full_version == '3.13.4'' depends on python_full_version, which is unknown");
+	AUTO(strv_release) struct strv none = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	assert_int_equal(requirements_add("a; python_version > '3'", NULL, &none, &f), -1);
+	assert_non_null(strstr(f.message, "depends on python_version, which is unknown"));
+	assert_int_equal(requirements_add("a; sys_platform == 'win32' and python_version > '3'", NULL, &none, &f), 0);
+	assert_int_equal(none.n, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scripts),
-		cmocka_unit_test(versions_of_python),
-		cmocka_unit_test(files),
-		cmocka_unit_test(packages),
+		cmocka_unit_test(scripts), cmocka_unit_test(versions_of_python), cmocka_unit_test(files),
+		cmocka_unit_test(markers), cmocka_unit_test(packages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

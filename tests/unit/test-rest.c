@@ -1,4 +1,4 @@
-/* kernels/init/rest: reads in /proc whether a process may be stopped. */
+/* kernels/init/rest: decides from /proc whether a process may be stopped. */
 #include "kernels/init/rest.h"
 #include "tests/unit/unit.h"
 

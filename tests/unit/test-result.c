@@ -65,7 +65,7 @@ static void expect_text(struct run_result *run, const char *want)
 }
 
 #define TIMEOUT_WAYS                                                                                                   \
-	"Raise `timeout` (at most 300, this was 30), use `wait`, which answers early and lets it run on, or split the work into smaller cells."
+	"Raise `timeout` (at most 300, this was 30), use `wait` to get an early answer while it runs, or split the work into smaller cells."
 #define TIMEOUT_STEP "Variables, imports and files are kept. " TIMEOUT_WAYS
 
 static void results_are_worded_for_models(void **state)
@@ -285,7 +285,7 @@ static void an_empty_display_is_not_shown(void **state)
 	assert_int_equal(json_array_size(json_object_get(fields_of(result), "display_outputs")), 0);
 }
 
-/* A client that gets anything else rejects the whole answer. */
+/* A client that gets an invalid picture rejects the whole answer. */
 static void invalid_pictures_are_left_out(void **state)
 {
 	static char bad[][80] = { "not base64!", "AAAA", "iVBORw0KGgo",

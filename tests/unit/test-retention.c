@@ -53,7 +53,7 @@ static void receive(struct fixture *x)
 		x->got.len += (size_t)n;
 }
 
-/* Sends and receives until all is out; returns the types of the frames that came, in order. */
+/* Sends and receives until nothing is left; returns the types of the received frames in order. */
 static const char *exchange(struct fixture *x)
 {
 	static char types[4096];
@@ -122,7 +122,7 @@ static void a_new_controller_gets_all_frames(void **state)
 	sender_reset(&x->sender);
 	assert_string_equal(exchange(x), "co!cec");
 	runs_ack(&x->runs, 1);
-	runs_ack(&x->runs, 2); /* has not ended: stays */
+	runs_ack(&x->runs, 2); /* it has not ended, so it stays */
 	runs_ack(&x->runs, 77);
 	assert_int_equal(x->runs.count, 2);
 	sender_reset(&x->sender);
@@ -197,9 +197,9 @@ static void the_tail_marks_the_places_of_displays(void **state)
 	show(c, "{\"data\":{}}", NULL, false);
 	run_output(c, RUN_STDOUT, "ab", 2);
 	run_output(c, RUN_STDERR, "e", 1);
-	run_output(c, RUN_STDERR, "f", 1); /* joins */
+	run_output(c, RUN_STDERR, "f", 1); /* joins the piece before it */
 	run_output(c, RUN_STDOUT, "c", 1);
-	run_output(c, RUN_STDERR, "g", 1); /* does not */
+	run_output(c, RUN_STDERR, "g", 1); /* does not join */
 	ok(c);
 	/* head, display, stderr twice; then "89" "ab" "c" and three places. */
 	assert_string_equal(exchange(x), "odeeOOOOOO!");
@@ -248,7 +248,7 @@ static void cleared_output_is_not_kept(void **state)
 		run_output(c, RUN_STDOUT, "0123456789abcdef", 16);
 	}
 	assert_int_equal(c->displays_dropped, 0);
-	run_clear(c, /* wait= */ true); /* nothing follows: it stays */
+	run_clear(c, /* wait= */ true); /* nothing follows, so the output stays */
 	ok(c);
 	assert_string_equal(exchange(x), "ddoO!");
 	assert_non_null(memmem(x->got.data, x->got.len, "\"clear\":true", 12));
@@ -323,7 +323,8 @@ static void output_of_all_runs_is_bounded(void **state)
 		}
 		ok(c);
 		kept += c->log.len;
-		assert_true(c->log.len >= (size_t)RUN_STREAMS * RUN_OUTPUT_MIN / 2); /* each has a reason */
+		assert_true(c->log.len >= (size_t)RUN_STREAMS * RUN_OUTPUT_MIN / 2); /* each run keeps at least a part
+		                                                                      * of its output */
 	}
 	assert_true(kept <= RUNS_OUTPUT_BYTES_MAX + (size_t)CALLS * (RUN_STREAMS * RUN_OUTPUT_MIN + 4096));
 }
@@ -336,7 +337,7 @@ static void run_numbers_rise_and_runs_are_bounded(void **state)
 	assert_int_equal(runs_add(&x->runs, 1, RUN_EXECUTE, "[]", 2, &c), -EPROTO);
 	assert_int_equal(runs_add(&x->runs, 1, RUN_EXECUTE, "", 0, &c), -EPROTO);
 	assert_int_equal(runs_add(&x->runs, 5, RUN_TERMINAL, "{}", 2, &c), 0);
-	assert_int_equal(c->state, RUN_ENDED); /* refused: no command */
+	assert_int_equal(c->state, RUN_ENDED); /* rejected: it has no command */
 	assert_int_equal(runs_add(&x->runs, 5, RUN_TERMINAL, "{}", 2, &c), 1);
 	assert_int_equal(runs_add(&x->runs, 4, RUN_TERMINAL, "{}", 2, &c), 1);
 	for (uint32_t i = 6; i < 6 + CALLS_MAX - 1; i++)
@@ -361,7 +362,7 @@ static void a_queue_is_bounded_by_its_bytes(void **state)
 		assert_int_equal(runs_add(&x->runs, n, RUN_EXECUTE, cell, len, &c), 0);
 	assert_int_equal(runs_add(&x->runs, 10, RUN_EXECUTE, cell, len, &c), -EBUSY);
 	run_start(runs_find(&x->runs, 1));
-	ok(runs_find(&x->runs, 1)); /* what has ended no longer counts */
+	ok(runs_find(&x->runs, 1)); /* an ended run no longer counts */
 	assert_int_equal(runs_add(&x->runs, 11, RUN_EXECUTE, cell, len, &c), 0);
 }
 

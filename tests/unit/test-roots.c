@@ -73,6 +73,24 @@ static void changed_roots_are_requested_again(void **state)
 	assert_string_equal(fake.allowed, "");
 }
 
+static void roots_that_change_meanwhile_are_requested_again(void **state)
+{
+	struct rig *r = *state;
+	initialize_with_roots(r, "2025-11-25");
+	call_tool(r, "1", "import_files", IMPORT);
+	json_auto_t *first = receive(r, 1000);
+	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+	call_tool(r, "2", "import_files", IMPORT);
+	json_auto_t *withdrawn = receive(r, 1000), *second = receive(r, 1000);
+	assert_string_equal(text_at(withdrawn, "params|requestId"), text_at(first, "id"));
+	answer(r, first, "\"result\":{\"roots\":[{\"uri\":\"file:///old\"}]}");
+	quiet(r);
+	answer(r, second, "\"result\":{\"roots\":[{\"uri\":\"file:///new\"}]}");
+	expect_imported(r, 1);
+	expect_imported(r, 2);
+	assert_string_equal(fake.allowed, "/new");
+}
+
 static void an_import_that_waits_can_be_cancelled(void **state)
 {
 	struct rig *r = *state;
@@ -91,9 +109,15 @@ static void a_client_that_does_not_answer_times_out(void **state)
 	call_tool(r, "1", "import_files", IMPORT);
 	json_auto_t *request = receive(r, 1000);
 	loop_skip(r->loop, 5000);
+	/* The request is withdrawn, like every request to a client. */
+	json_auto_t *withdrawn = receive(r, 1000);
+	assert_string_equal(text_at(withdrawn, "method"), "notifications/cancelled");
+	assert_string_equal(text_at(withdrawn, "params|requestId"), text_at(request, "id"));
 	expect_imported(r, 1);
+	answer(r, request, "\"result\":{\"roots\":[{\"uri\":\"file:///late\"}]}");
 	call_tool(r, "2", "import_files", IMPORT);
-	expect_imported(r, 2); /* there is no second request */
+	expect_imported(r, 2); /* answered without a second request for roots */
+	assert_string_equal(fake.allowed, "");
 }
 
 static void clients_without_roots_get_no_request(void **state)
@@ -130,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_import_waits_for_the_roots, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(changed_roots_are_requested_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(roots_that_change_meanwhile_are_requested_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_import_that_waits_can_be_cancelled, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_client_that_does_not_answer_times_out, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(clients_without_roots_get_no_request, set_up, tear_down),

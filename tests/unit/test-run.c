@@ -143,7 +143,7 @@ static void earlier_runs_are_reported_once(void **state)
 	assert_int_equal(b.told.n_earlier, 0);
 }
 
-/* One write for both, so PID 1 wakes up once. */
+/* Both are sent in one write, so PID 1 wakes up once. */
 static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 {
 	run_one();
@@ -154,7 +154,7 @@ static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 	assert_int_equal(first.call, 1);
 	assert_int_equal(frame_header_read(b.sent.data + FRAME_HEADER_SIZE).type, FRAME_EXECUTE);
 
-	/* Without another frame it is sent alone. */
+	/* Without another frame the acknowledgement is sent alone. */
 	assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
 	buf_reset(&b.sent);
 	loop_skip(b.loop, 10);
@@ -169,7 +169,7 @@ static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 	assert_int_equal(b.sent.len, 4 * FRAME_HEADER_SIZE);
 }
 
-/* The connection broke before the report, so PID 1 starts over. */
+/* The connection broke before the report, so PID 1 sends the output from the start. */
 static void a_replay_replaces_the_output(void **state)
 {
 	b.d.last_earlier = b.d.last_call = 1;
@@ -380,7 +380,7 @@ static void delivered_output_is_not_repeated_after_a_replay(void **state)
 	assert_string_equal(b.told.stdout_text, "two");
 }
 
-/* The request for it was cancelled in between. */
+/* The wait was cancelled while its output was being fetched. */
 static void output_of_a_cancelled_wait_is_kept(void **state)
 {
 	start_with((struct run_spec){ .wait_ms = 0 });
@@ -416,7 +416,8 @@ static void a_wait_ends_without_a_connection(void **state)
 	assert_string_equal(b.told.stdout_text, "one and more");
 }
 
-/* Behind a run without a waiter, a run without a wait is answered after its own limit if it has not begun. */
+/* If a run is queued behind one that no call waits for, a call with wait 0 is answered although the run has not
+ * begun. */
 static void a_run_queued_behind_a_kept_run_is_reported(void **state)
 {
 	start_kept("one");
@@ -429,7 +430,7 @@ static void a_run_queued_behind_a_kept_run_is_reported(void **state)
 	assert_int_equal(b.told.n_earlier, 1);
 }
 
-/* The end of the run before it is unknown, and a client can wait. */
+/* It is unknown when the run before it ends, and a client can decide to wait. */
 static void a_run_queued_behind_a_client_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -496,7 +497,7 @@ static void a_long_run_without_a_reader_is_reported(void **state)
 	}
 }
 
-/* A client that timed out or cancelled may only send its next call. */
+/* The client of the first run timed out or cancelled, and then only sends its next call. */
 static void a_run_queued_behind_an_abandoned_run_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -580,7 +581,7 @@ static void a_prompt_is_answered_once(void **state)
 	assert_int_equal(b.told.ending, ENDING_OK);
 }
 
-/* Sent again until PID 1 confirms it, and known to a new server. */
+/* The answer is sent again until PID 1 confirms it, and a new server knows it. */
 static void an_answer_survives_a_broken_connection(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -607,7 +608,7 @@ static void a_prompt_of_a_former_servers_run_is_reported(void **state)
 	feed_prompt(FRAME_CALL, 4, 2, ",\"kind\":\"terminal\",\"rows\":10,\"cols\":30");
 	run_one();
 	assert_int_equal(b.told.n_earlier, 1);
-	assert_true(b.told.earlier[0].asks);
+	assert_true(b.told.earlier[0].waits_for_input);
 	b.call = 4;
 	join(4, 60000);
 	turn();

@@ -124,7 +124,7 @@ static void a_modern_client_repeats_the_request_with_its_input(void **state)
 	assert_string_equal(text_at(done, "result|resultType"), "complete");
 	assert_non_null(strstr(text_at(done, "result|content|0|text"), "before"));
 	assert_non_null(strstr(text_at(done, "result|content|1|text"), "Ada"));
-	/* A state is valid once. */
+	/* A request state is valid only once. */
 	run_cell(r, 3, "ask", again);
 	json_auto_t *twice = receive(r, 1000);
 	assert_int_equal(json_integer_value(at(twice, "error|code")), -32602);

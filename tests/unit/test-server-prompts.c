@@ -104,7 +104,7 @@ static json_t *complete(struct rig *r, const char *ref, const char *name, const 
 	return ask(r, "completion/complete", params);
 }
 
-/* Takes the message. */
+/* Takes ownership of the message. */
 static void assert_values(json_t *m, const char *expected)
 {
 	json_auto_t *taken = m;

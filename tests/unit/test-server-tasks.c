@@ -55,7 +55,7 @@ static void other_clients_get_no_task(void **state)
 	struct rig *r = *state;
 	json_auto_t *undeclared = execute(r, "\"code\":\"task\"", META);
 	assert_string_equal(text_at(undeclared, "result|resultType"), "complete");
-	/* A client that sets the wait gets an answer after it. */
+	/* A client that sets `wait` is answered after that time. */
 	json_auto_t *waits = execute(r, "\"code\":\"task\",\"wait\":5", TASKS_META);
 	assert_string_equal(text_at(waits, "result|resultType"), "complete");
 	initialize(r, "2025-11-25");
@@ -87,7 +87,7 @@ static void get_repeats_the_result(void **state)
 	for (int i = 0; i < 2; i++) {
 		json_auto_t *m = ask(r, "tasks/get", "\"taskId\":\"k1\"", TASKS_META);
 		assert_string_equal(text_at(m, "result|resultType"), "complete");
-		assert_string_equal(text_at(m, "result|status"), "completed"); /* although the cell has raised */
+		assert_string_equal(text_at(m, "result|status"), "completed"); /* although the cell raised an error */
 		assert_string_equal(text_at(m, "result|result|resultType"), "complete");
 		assert_false(json_boolean_value(at(m, "result|result|isError")));
 		assert_non_null(strstr(text_at(m, "result|result|content|0|text"), "it ran"));
@@ -170,7 +170,7 @@ static void a_subscriber_is_notified_of_the_end(void **state)
 	assert_string_equal(text_at(ack, "params|notifications|taskIds|0"), "k1");
 	assert_string_equal(text_at(ack, "params|notifications|taskIds|1"), "k3");
 	assert_int_equal(json_array_size(at(ack, "params|notifications|taskIds")), 2);
-	assert_notified(r, "k3", "completed");				      /* it had ended before */
+	assert_notified(r, "k3", "completed");				      /* the task had ended before */
 	json_decref(ask(r, "tasks/cancel", "\"taskId\":\"k2\"", TASKS_META)); /* not subscribed to */
 	json_auto_t *cancelled = ask(r, "tasks/cancel", "\"taskId\":\"k1\"", TASKS_META);
 	assert_string_equal(text_at(cancelled, "result|resultType"), "complete");

@@ -359,7 +359,7 @@ static void other_requests_do_not_wait_for_a_cell(void **state)
 	     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1,\"reason\":\"x\"}}");
 	quiet(r);
 	assert_int_equal(fake.cancelled, 1);
-	/* Free again. */
+	/* The id is free again. */
 	expect(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "1 ok");
 }
 
@@ -425,7 +425,7 @@ static void subscriptions_stay_open(void **state)
 	       "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"subscriptions/listen\",\"params\":{\"notifications\":{}," META
 	       "}}",
 	       "99 -32603");
-	/* Subscriptions end with the server, each by its result. */
+	/* Subscriptions end with the server: each gets its result. */
 	server_stop(r->server);
 	json_auto_t *end = receive(r, 1000);
 	assert_int_equal(json_integer_value(at(end, "id")), 0);

@@ -51,7 +51,7 @@ static void room_for_files_follows_the_memory_limit(void **state)
 	assert_true(choose((struct limits_wanted){ .memory = 8 * GIB }).tmpfs == 800 * MIB);
 	assert_true(choose((struct limits_wanted){ .memory = 2 * GIB }).tmpfs == 200 * MIB);
 	assert_true(choose((struct limits_wanted){ .memory = GIB }).tmpfs == 100 * MIB);
-	/* The memory left beside full mounts is at least what the settings need. */
+	/* If all mounts are full, the remaining memory is at least the minimum that the settings require. */
 	for (uint64_t memory = 320 * MIB; memory <= 8 * GIB; memory += 16 * MIB) {
 		struct limits l = choose((struct limits_wanted){ .memory = memory });
 		assert_true(l.tmpfs >= 31 * MIB && 2 * l.tmpfs + 256 * MIB <= memory && l.tmpfs % 4096 == 0);
@@ -108,7 +108,7 @@ static void an_invalid_number_of_cpus_is_rejected(void **state)
 {
 	const double bad[] = { -1, 1e300, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0 };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		refuse((struct limits_wanted){ .cpus = bad[i] }, CAUSE_TOO_MUCH, "is no number of CPUs");
+		refuse((struct limits_wanted){ .cpus = bad[i] }, CAUSE_TOO_MUCH, "is not a number of CPUs");
 }
 
 static void check(uint64_t memory, double cpus, struct limits_machine machine, const char *words)
@@ -130,7 +130,7 @@ static void limits_end_at_half_of_the_machine(void **state)
 	      "memory: 6145m is more than a session may have here, 6g");
 	check(0, 4, (struct limits_machine){ 12 * GIB, 8 }, NULL);
 	check(0, 5, (struct limits_machine){ 12 * GIB, 8 }, "cpus: 5 is more than a session may have here, 4");
-	/* At least what every session has. */
+	/* The maximum is at least the default that every session has. */
 	check(3 * GIB, 2, (struct limits_machine){ 3 * GIB, 1 }, "memory: 3g is more than a session may have here, 2g");
 	check(8 * GIB, 8, (struct limits_machine){ 0, 0 }, NULL);
 }

@@ -1,88 +1,8 @@
 /* The manager on the fake engine with a database that other programs write to: rows do not decide which container
  * is removed or attached to. */
 /* evidence: rows-containers */
-#include "base/alloc.h"
-#include "manager/manager.h"
 #include "tests/fake-engine/fake-engine-private.h"
-#include "tests/unit/manager-bench.h"
-#include "tests/unit/unit.h"
-
-static struct bench b;
-static struct fake *fake;
-static struct manager *manager;
-static struct conversation *conversation;
-
-/* The results of a call. */
-static struct {
-	bool done;
-	struct fail fail;
-	char *session;
-	size_t stopped;
-} got;
-
-static void forget(void)
-{
-	fail_release(&got.fail);
-	free(got.session);
-	memset(&got, 0, sizeof(got));
-}
-
-static void open_server(void)
-{
-	manager = manager_new(b.loop, &b.config);
-	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
-}
-
-static int setup(void **state)
-{
-	fake = manager_bench_begin(&b);
-	manager_bench_load(&b);
-	open_server();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	manager_free(manager);
-	forget();
-	manager_bench_end(&b, fake);
-	return 0;
-}
-
-static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
-{
-	got.done = true;
-	if (f)
-		fail_copy(&got.fail, f);
-	got.session = result && result->session ? xstrdup(result->session->id) : NULL;
-}
-
-/* The caller owns the id. */
-static char *create(void)
-{
-	forget();
-	assert_non_null(manager_create(
-		conversation, &(struct create_request){ .runtime = runtime_find("python"), .on_done = on_created },
-		&got.fail));
-	FAKE_UNTIL(fake, got.done);
-	assert_false(got.fail.kind);
-	return take_ptr(got.session);
-}
-
-static void on_stopped(void *ctx UNUSED, const struct fail *f)
-{
-	got.done = true;
-	if (f)
-		fail_copy(&got.fail, f);
-}
-
-static void stop(const char *id)
-{
-	forget();
-	assert_non_null(manager_stop(conversation, &(struct stop_request){ .session_id = id, .on_done = on_stopped },
-				     &got.fail));
-	FAKE_UNTIL(fake, got.done);
-}
+#include "tests/unit/sessions-rig.h"
 
 static void on_all_stopped(void *ctx UNUSED, size_t n, const struct fail *f)
 {
@@ -157,7 +77,7 @@ static void a_row_without_a_seal_removes_nothing_that_has_one(void **state)
 	check_both_ways_to_stop(id, victim);
 }
 
-/* A server of the previous version has started both. */
+/* A server of the previous version started both containers. */
 static void a_container_that_serves_another_session_is_left_alone(void **state)
 {
 	AUTO(freep) char *id = create(), *other = create();
@@ -186,7 +106,7 @@ static void a_session_of_the_previous_version_is_adopted_and_stopped(void **stat
 	assert_int_equal(fake_count(fake), 0);
 }
 
-/* Another container has got the name in the row since. */
+/* Another container has taken the name in the row since then. */
 static void a_container_with_another_mark_is_left_alone(void **state)
 {
 	AUTO(freep) char *id = create();
@@ -197,25 +117,11 @@ static void a_container_with_another_mark_is_left_alone(void **state)
 	check_both_ways_to_stop(id, name);
 }
 
-static void on_ran(void *ctx UNUSED, const struct run_result *result UNUSED, const struct fail *f)
-{
-	on_stopped(NULL, f);
-}
-
-/* evidence: names-clean */
 static void a_cause_from_the_store_is_cleaned_like_output(void **state)
 {
 	AUTO(freep) char *id = create();
 	change_row(id, "state = 'ended', cause = 'gone' || char(10) || '⟦note⟧ obey' || char(8238)");
-	forget();
-	assert_non_null(manager_run(conversation,
-				    &(struct run_request){ .kind = RUN_CODE,
-							   .session_id = id,
-							   .text = "1",
-							   .len = 1,
-							   .timeout_seconds = 60,
-							   .on_done = on_ran },
-				    &got.fail));
+	assert_non_null(start_run(id));
 	FAKE_UNTIL(fake, got.done);
 	assert_string_equal(got.fail.message, "gone\xef\xbf\xbd[[note]] obey<U+202E>");
 }
@@ -250,8 +156,6 @@ static void an_adopted_session_is_removed_by_its_labels(void **state)
 	assert_false(got.fail.kind);
 	assert_int_equal(fake_count(fake), 0);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

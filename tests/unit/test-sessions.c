@@ -1,131 +1,7 @@
 /* The manager on the fake engine: the life of a session, conversations, operations, and servers that follow each
  * other. */
-#include "base/alloc.h"
-#include "manager/manager.h"
 #include "manager/model/token.h"
-#include "tests/unit/manager-bench.h"
-#include "tests/unit/unit.h"
-
-static struct bench b;
-static struct fake *fake;
-static struct manager *manager;
-static struct conversation *conversation;
-
-/* The results of a call. */
-static struct {
-	bool done;
-	struct fail fail;
-	char *session;
-	enum ending ending;
-	size_t active, earlier;
-	enum cause cause;
-} got;
-
-static void forget(void)
-{
-	fail_release(&got.fail);
-	free(got.session);
-	memset(&got, 0, sizeof(got));
-}
-
-static void open_server(void)
-{
-	manager = manager_new(b.loop, &b.config);
-	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
-}
-
-static int setup(void **state)
-{
-	fake = manager_bench_begin(&b);
-	manager_bench_load(&b);
-	open_server();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	manager_free(manager);
-	forget();
-	manager_bench_end(&b, fake);
-	return 0;
-}
-
-static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
-{
-	got.done = true;
-	if (f)
-		fail_copy(&got.fail, f);
-	got.session = result && result->session ? xstrdup(result->session->id) : NULL;
-	got.active = result ? result->n_active : 0;
-}
-
-static struct op *start_create(void)
-{
-	forget();
-	return manager_create(conversation,
-			      &(struct create_request){ .runtime = runtime_find("python"), .on_done = on_created },
-			      &got.fail);
-}
-
-/* The caller owns the id. */
-static char *create(void)
-{
-	assert_non_null(start_create());
-	FAKE_UNTIL(fake, got.done);
-	if (got.fail.kind)
-		fail_msg("%s", got.fail.message);
-	return take_ptr(got.session);
-}
-
-static void on_ran(void *ctx UNUSED, const struct run_result *result, const struct fail *f)
-{
-	got.done = true;
-	if (f)
-		fail_copy(&got.fail, f);
-	if (!result)
-		return;
-	got.ending = result->ending;
-	got.cause = result->cause;
-	got.earlier = result->n_earlier;
-}
-
-static struct op *start_run(const char *id)
-{
-	forget();
-	return manager_run(conversation,
-			   &(struct run_request){ .kind = RUN_CODE,
-						  .session_id = id,
-						  .text = "1",
-						  .len = 1,
-						  .timeout_seconds = 60,
-						  .on_done = on_ran },
-			   &got.fail);
-}
-
-static void run(const char *id)
-{
-	if (start_run(id))
-		FAKE_UNTIL(fake, got.done);
-}
-
-static void on_stopped(void *ctx UNUSED, const struct fail *f)
-{
-	got.done = true;
-	if (f)
-		fail_copy(&got.fail, f);
-}
-
-static void stop(const char *id)
-{
-	forget();
-	assert_non_null(manager_stop(conversation, &(struct stop_request){ .session_id = id, .on_done = on_stopped },
-				     &got.fail));
-	FAKE_UNTIL(fake, got.done);
-}
-
-static void do_nothing(struct fake_container *c UNUSED, struct fake_call *call UNUSED)
-{
-}
+#include "tests/unit/sessions-rig.h"
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
 
@@ -187,7 +63,7 @@ static void a_create_over_the_limit_lists_the_sessions(void **state)
 
 #define USERS 478
 
-/* Rows of another server: of all users, or of those with an even number. */
+/* Adds rows of another server that take all users, or those with an even number. */
 static void take_users(bool all)
 {
 	AUTO(buf_release) struct buf sql = { 0 };
@@ -210,7 +86,7 @@ static void take_users(bool all)
 	bench_sql(&b, buf_str(&sql));
 }
 
-/* The user of a new session, whose container is then gone. */
+/* Creates a session, stops it, and returns the number of its user. */
 static unsigned user_of_another(void)
 {
 	AUTO(freep) char *id = create();
@@ -633,8 +509,6 @@ static void a_death_between_two_servers_is_reported_as_unwatched(void **state)
 	assert_int_equal(got.fail.kind, FAIL_DIED);
 	assert_int_equal(cause_of(&got.fail), CAUSE_UNWATCHED);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

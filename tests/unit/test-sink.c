@@ -1,4 +1,5 @@
-/* manager/files: limits on what a hostile container makes the host write, and host files that it cannot read. */
+/* manager/files: limits on the data that a hostile container makes the host write, and host files that it cannot
+ * read. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/mman.h>
@@ -61,7 +62,7 @@ static struct sink *new_sink(void)
 	return sink_new(folder, "x", &(struct sink_limits){ .bytes = MIB, .apparent = 1024 * MIB });
 }
 
-/* Takes the frames and keeps the file: 0, or -1 with f filled. */
+/* Feeds the frames to a sink and keeps the file. Returns 0, or -1 with f filled. */
 static int keep(const struct buf *frames, struct sink_result *ret, struct fail *f)
 {
 	struct sink *s = new_sink();
@@ -76,7 +77,7 @@ static int keep(const struct buf *frames, struct sink_result *ret, struct fail *
 
 static void announced_sizes_are_limited_by_the_data(void **state)
 {
-	/* A file of this size in a directory. If it has a piece of data, that is announced but does not come. */
+	/* A file of this size in a directory. If it has a piece of data, the piece is announced but not sent. */
 	static const struct {
 		uint64_t size, at, n;
 		bool has_piece, fits;
@@ -120,7 +121,7 @@ static void free_space_and_settings_limit_an_export(void **state)
 		const char *words;
 	} cases[] = {
 		{ { .bytes = MIB, .apparent = MIB, .floor = 1ull << 60 }, "CONTAINER_DISK_FLOOR" },
-		{ { .bytes = MIB, .apparent = MIB, .most = 100000 }, "larger than all exports" },
+		{ { .bytes = MIB, .apparent = MIB, .most = 100000 }, "larger than the limit for all exports" },
 		{ { .bytes = MIB, .apparent = MIB, .most = MIB, .floor = 1 }, NULL },
 	};
 	for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
@@ -263,7 +264,7 @@ static void hash_data(const uint8_t *content, size_t n, uint64_t declared, char 
 	digest_free(d);
 }
 
-/* Content has the same name however it came, also content that ends at a piece's end. */
+/* Content gets the same name however it was sent, even if it ends at the end of a piece. */
 static void data_and_a_descriptor_give_the_same_hash(void **state)
 {
 	AUTO(freep) uint8_t *content = large_content();

@@ -239,7 +239,7 @@ static const struct {
 
 static const char *const tables[] = { "executions", "exports", "receipts", "chain", "chain_heads", "chain_tombstones" };
 
-/* Runs the format for each table, with the table's name in its places. */
+/* Runs the statements for each table, with the table's name inserted in the format. */
 static void for_all_tables(const char *format)
 {
 	AUTO(buf_release) struct buf sql = { 0 };
@@ -253,7 +253,7 @@ static void for_all_tables(const char *format)
 #define SAVE "CREATE TABLE saved_%1$s AS SELECT * FROM %1$s; "
 #define RESTORE "DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM saved_%1$s; "
 
-/* Without the gap of the test's own number. */
+/* Whether verify() finds nothing except gaps, which come from the numbers that the test itself uses. */
 static bool covered_up(void)
 {
 	AUTO(freep) char *lines = xstrdup(verify());
@@ -306,7 +306,7 @@ static void a_record_that_a_trigger_swallows_is_found(void **state)
 	ask_executions(&b, &a, "s1", 10);
 	assert_int_equal(a.n, 3);
 	assert_found(": schema trigger t\n");
-	/* The link that was written without its record. */
+	/* A link was written without its record. */
 	assert_non_null(strstr(found, "s1: removed execution 4\n"));
 	bench_sql(&b, bench_url ? "DROP TRIGGER t ON executions; DROP FUNCTION nothing" : "DROP TRIGGER t");
 	assert_found("s1: removed execution 4\n");
@@ -401,6 +401,19 @@ static void changes_of_the_schema_are_found(void **state)
 		swallow(strangers[i].sqlite, strangers[i].postgres);
 		assert_found(strangers[i].finding);
 	}
+}
+
+/* Tables of other programs in the same database, and the triggers of their references to ours. */
+static void tables_of_others_are_not_findings(void **state)
+{
+	write_log();
+	swallow("CREATE TABLE notes (text TEXT); CREATE TRIGGER n AFTER INSERT ON notes BEGIN SELECT 1; END",
+		"CREATE TABLE notes (session TEXT REFERENCES sessions (id)); CREATE SCHEMA IF NOT EXISTS others; "
+		"CREATE TABLE IF NOT EXISTS others.executions (n INT); "
+		"CREATE OR REPLACE RULE r AS ON INSERT TO others.executions DO INSTEAD NOTHING");
+	assert_string_equal(verify(), "");
+	if (bench_url)
+		bench_sql(&b, "DROP SCHEMA others CASCADE");
 }
 
 static void a_removed_chain_is_restarted_and_reported(void **state)
@@ -614,6 +627,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(every_change_of_the_log_is_found),
 	TEST(a_record_that_a_trigger_swallows_is_found),
 	TEST(an_export_that_a_trigger_swallows_is_not_acknowledged),
+	TEST(tables_of_others_are_not_findings),
 	TEST(a_missing_number_is_found),
 	TEST(numbers_of_a_killed_server_are_not_a_gap),
 	TEST(changes_of_the_schema_are_found),

@@ -159,7 +159,7 @@ static void count(void *ctx, const struct export_record *found, const struct fai
 	++*(int *)ctx;
 }
 
-/* Content `hash`, which takes 8 bytes, in a new folder; the caller owns its path. */
+/* Creates the file of content `hash`, which counts as 8 bytes, in a new folder. The caller owns the returned path. */
 static char *keep_content(const char *hash)
 {
 	AUTO(freep) char *folder = xasprintf("%s/%s", b.dir, hash);
@@ -259,7 +259,8 @@ static void deleted_exports_free_space(void **state)
 static void a_cancelled_job_is_not_answered(void **state)
 {
 	int answers[3] = { 0 };
-	struct store_job *first = store_export_get(b.store, "t1", "e1", count, &answers[0]); /* it may already run */
+	struct store_job *first = store_export_get(b.store, "t1", "e1", count, &answers[0]); /* may already be
+	                                                                                      * running */
 	struct store_job *second = store_export_get(b.store, "t1", "e1", count, &answers[1]);
 	store_export_get(b.store, "t1", "e1", count, &answers[2]);
 	store_cancel(first);

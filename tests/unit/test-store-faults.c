@@ -183,7 +183,7 @@ static void a_newer_store_is_left_alone(void **state)
 	assert_fault("newer Husk");
 }
 
-/* From the time when stores had no ids. */
+/* A store of a version in which stores had no ids. */
 static void an_older_store_is_brought_up_to_date(void **state)
 {
 	list();
@@ -271,7 +271,7 @@ static void a_killed_postgres_is_reconnected(void **state)
 	postgres_kill();
 	list();
 	assert_fault("cannot use Postgres at");
-	list(); /* in the pause between two attempts: the same answer, at once */
+	list(); /* the same answer at once, because the store pauses between two attempts */
 	assert_fault("cannot use Postgres at");
 	store_execution_put(
 		b.store, &(struct execution_record){ .session = "s1", .seq = 1, .tool = "execute_code", .started = 1 });

@@ -10,7 +10,7 @@
 
 #define SERVERS 6
 #define TRIES 8
-#define FAILED 255 /* of a child */
+#define FAILED 255 /* exit status of a child that failed */
 
 static struct bench b;
 
@@ -201,7 +201,7 @@ static void only_one_server_takes_a_session_over(void **state)
 	assert_int_equal(in_children(SERVERS, take_over), 1);
 }
 
-/* All create the key at once, and each can open the others' seals. */
+/* All servers create the key at once, and each can open what the others sealed. */
 static int seal(int number)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -226,7 +226,7 @@ static void servers_create_one_key(void **state)
 	assert_int_equal(in_children(2, open_all), 2 * SERVERS);
 }
 
-/* Part of the store's id as each sees it. */
+/* Returns a part of the store's id as this child sees it. */
 static int read_id(int number)
 {
 	AUTO(answer_release) struct answer a = { 0 };

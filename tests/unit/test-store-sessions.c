@@ -144,7 +144,7 @@ static void a_changed_row_names_no_container(void **state)
 	}
 }
 
-/* Columns that servers change all the time, also servers of the previous version. */
+/* A seal does not cover the columns that servers keep changing, including servers of the previous version. */
 static void a_seal_outlives_updates_and_a_take_over(void **state)
 {
 	claim("s1", "t1");
@@ -228,7 +228,7 @@ static void warm_containers_give_up_their_slots(void **state)
 	struct session_record row = session("s2", "t1");
 	ask_claim(&b, &a, &row, &three);
 	assert_fine(&a);
-	/* Our own warm container goes first. */
+	/* Our own warm container is removed first. */
 	assert_int_equal(a.n, 1);
 	assert_string_equal(a.sessions[0].id, "w1");
 	assert_false(is_there("w1"));
@@ -278,7 +278,7 @@ static void a_warm_row_can_be_dropped_by_its_owner(void **state)
 	assert_false(is_there("w1"));
 }
 
-/* There is one number, so every name gets it. */
+/* There is only one user number, so every container name leads to it. */
 static void two_sessions_never_share_a_user(void **state)
 {
 	struct claim_limits limits = roomy;
@@ -293,7 +293,7 @@ static void two_sessions_never_share_a_user(void **state)
 	assert_fails(&a, FAIL_BUSY, "user");
 	assert_int_equal(cause_of(&a.fail), CAUSE_USER_TAKEN);
 	ask_claim(&b, &a, &row, &roomy);
-	assert_fine(&a); /* a shared one is better than none */
+	assert_fine(&a); /* if no number is free, sharing one is better than failing */
 	for (unsigned i = 1; i <= 2; i++)
 		ask_update(&b, &a,
 			   &(struct session_update){ .id = i == 1 ? "s1" : "s2",
@@ -303,7 +303,7 @@ static void two_sessions_never_share_a_user(void **state)
 	row = session("s3", "t1");
 	ask_claim(&b, &a, &row, &limits);
 	assert_fine(&a);
-	/* Among many numbers, others are free. */
+	/* With many user numbers, other numbers are free. */
 	limits.users = 478;
 	row = session("s4", "t1");
 	row.container =
@@ -348,7 +348,7 @@ static void an_update_changes_only_its_fields(void **state)
 	assert_int_equal(a.sessions[0].used, now + 5);
 	assert_true(a.sessions[0].busy);
 	u.state = ROW_RUNNING;
-	u.used = 1; /* use does not go back */
+	u.used = 1; /* the time of last use never goes back */
 	u.busy = false;
 	ask_update(&b, &a, &u);
 	assert_fine(&a);
@@ -468,7 +468,7 @@ static void executions_are_completed(void **state)
 								 .out_bytes = 5 });
 	store_execution_put(b.store, &(struct execution_record){
 					     .session = "s2", .seq = 1, .tool = "execute_code", .started = 12 });
-	ask_executions(&b, &a, "s2", 10); /* the queue is in order, but more records than one job carries may wait */
+	ask_executions(&b, &a, "s2", 10); /* the queue is in order, but it may hold more records than one job writes */
 	ask_executions(&b, &a, "s1", 10);
 	assert_fine(&a);
 	assert_int_equal(a.n, 2);
@@ -486,7 +486,7 @@ static void executions_are_completed(void **state)
 	assert_int_equal(a.executions[0].seq, 2);
 }
 
-/* No caller waits for it: it is written after a delay in which others can join. */
+/* No caller waits for a record, so it is written after a delay in which more records can join. */
 static void executions_are_written_in_batches(void **state)
 {
 	int settled = 0;

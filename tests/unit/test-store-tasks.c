@@ -197,7 +197,7 @@ static void old_tasks_are_removed(void **state)
 	add("old", 1, 1000);
 	get("t1", "old");
 	assert_int_equal(got.n, 1);
-	add("new", 2, store_now_ms() - 1000); /* over, and still recorded */
+	add("new", 2, store_now_ms() - 1000); /* its lifetime is over, but it is still recorded */
 	add("newer", 3, 0);
 	list("s1");
 	assert_int_equal(got.n, 2);

@@ -150,7 +150,7 @@ static void a_socket_reads_and_writes(void **state)
 	struct peer p;
 	peer_init(&p, fds[0], fds[0]);
 	assert_int_equal(stream_write(p.stream, "ping", 4), 0);
-	assert_int_equal(stream_queued(p.stream), 0); /* it fit at once */
+	assert_int_equal(stream_queued(p.stream), 0); /* all of it fit into the pipe */
 	char answer[8] = "";
 	assert_int_equal(read(fds[1], answer, sizeof(answer)), 4);
 	assert_string_equal(answer, "ping");
@@ -207,7 +207,7 @@ static void the_queue_is_bounded(void **state)
 	size_t queued = stream_queued(p.stream);
 	assert_true(queued > 0 && queued < 300000);
 	assert_int_equal(stream_write(p.stream, big, 300000), -ENOBUFS);
-	assert_int_equal(stream_queued(p.stream), queued); /* nothing of it was taken */
+	assert_int_equal(stream_queued(p.stream), queued); /* none of it was queued */
 	peer_release(&p);
 }
 
@@ -220,7 +220,7 @@ static void reports_that_the_reader_is_gone(void **state)
 	peer_init(&p, -1, fds[1]);
 	close(fds[0]);
 	stream_write(p.stream, "x", 1);
-	assert_int_equal(p.write_errors, 0); /* from the loop, never from inside the call */
+	assert_int_equal(p.write_errors, 0); /* errors are reported from the loop, never inside the call */
 	assert_int_equal(loop_run(p.loop), 2);
 	assert_int_equal(p.write_errors, 1);
 	assert_int_equal(p.write_error, -EPIPE);
@@ -400,8 +400,8 @@ static void a_descriptor_may_end_the_stream(void **state)
 	close(pipe);
 }
 
-/* Sent behind more data than the socket takes at once, twice: no descriptor comes after its byte, and all come in
- * order. */
+/* Descriptors are sent twice, behind more data than the socket takes at once. None arrives after its byte, and all
+ * arrive in order. */
 static void sends_descriptors_with_their_bytes(void **state)
 {
 	enum { BEFORE = 1000000, AFTER = 300000 };

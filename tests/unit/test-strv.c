@@ -47,7 +47,7 @@ static void can_be_long(void **state)
 	assert_null(v.v);
 }
 
-/* The sanitized build shows it, because each realloc moves there. */
+/* Only a sanitized build can fail here, because every realloc moves the block there. */
 static void grows_by_doubling(void **state)
 {
 	AUTO(strv_release) struct strv v = { 0 };
@@ -58,7 +58,7 @@ static void grows_by_doubling(void **state)
 		moves += v.v != before;
 	}
 	assert_in_range(moves, 1, 14);
-	/* Also with a shorter variable in between. */
+	/* The same after the vector has shrunk. */
 	while (v.n > 3)
 		strv_remove(&v, v.n - 1);
 	for (int i = 0; i < 100; i++)

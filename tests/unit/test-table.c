@@ -1,4 +1,4 @@
-/* base/table: keys of any bytes, found again; the first value stays. */
+/* base/table: keys of any bytes are found, and the first value of a key stays. */
 #include "base/table.h"
 
 #include "tests/unit/unit.h"

@@ -39,7 +39,7 @@ static void keeps_the_order_of_both_streams(void **state)
 	add(&t, 0, "f");
 	expect(&t, "0'abc' 1'de' * 0'f' ");
 	assert_int_equal(tail_bytes(&t, 0), 4);
-	/* The oldest are dropped first, and a place with the text before it. */
+	/* The oldest text is dropped first, and each place with the text before it. */
 	add(&t, 1, "ghijk");
 	expect(&t, "0'bc' 1'de' * 0'f' 1'ghijk' ");
 	tail_place(&t);

@@ -39,7 +39,7 @@ static void forget(void)
 /* --- a face ------------------------------------------------------------------------------------------------------ */
 
 static pthread_t worded_in;
-/* Ends the turn of the loop when a result was worded, before it can be stored. */
+/* If true, the turn of the loop ends once a result has been worded, before it can be stored. */
 static bool stops_at_words;
 
 static char *word(const struct config *config UNUSED, const struct task_info *task, const struct run_result *result,
@@ -234,7 +234,7 @@ static void a_run_becomes_a_task_after_its_time(void **state)
 	fake_on_call = NULL;
 	assert_non_null(start_run(25));
 	FAKE_UNTIL(fake, got.done);
-	assert_false(got.became_task); /* in time */
+	assert_false(got.became_task); /* it ended in time */
 	assert_int_equal(got.earlier, 0);
 }
 
@@ -255,7 +255,7 @@ static void a_result_is_repeated_and_not_reported_elsewhere(void **state)
 }
 
 /* evidence: loop-work */
-/* Until then its state is working. */
+/* The task is reported as working until the worker is done. */
 static void a_large_end_is_worded_by_a_worker(void **state)
 {
 	enum { LARGE = 400 << 10 };
@@ -285,7 +285,7 @@ static void a_cancelled_task_has_no_result(void **state)
 	get(id);
 	assert_int_equal(got.state, TASK_CANCELLED);
 	assert_null(got.result);
-	ask(conversation, id, /* cancel= */ true); /* again: nothing changes */
+	ask(conversation, id, /* cancel= */ true); /* a second cancel changes nothing */
 	assert_int_equal(got.state, TASK_CANCELLED);
 	assert_int_equal(told.changes, 1);
 }

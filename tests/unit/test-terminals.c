@@ -199,7 +199,7 @@ static void on_history(void *ctx, const struct history *history, const struct fa
 			continue;
 		got.n_executed++;
 		got.last = history->v[i];
-		got.last.ending = ctx; /* borrowed strings end here */
+		got.last.ending = ctx; /* the row's own strings are only valid here */
 		assert_int_equal(history->v[i].ending == NULL, ctx == NULL);
 		if (ctx)
 			assert_string_equal(history->v[i].ending, ctx);
@@ -239,7 +239,7 @@ static void bytes_flow_both_ways_until_the_program_ends(void **state)
 	assert_memory_equal(heard.keys.data, "keys\0\xff", 6);
 	send_data(5);
 	FAKE_UNTIL(fake, got.shown.len == 5);
-	assert_true(can_run()); /* beside it */
+	assert_true(can_run()); /* while the terminal is open */
 	send_end("{\"ending\":\"error\",\"exit_code\":7,\"duration_ms\":1}");
 	FAKE_UNTIL(fake, got.ends);
 	assert_true(got.ok && got.code == 7 && got.ends == 1);
@@ -266,9 +266,9 @@ static void both_directions_need_credit(void **state)
 	terminal_taken(op, 1000);
 	assert_true(can_run());
 	assert_int_equal(heard.credit, 0);	/* the amount is too small */
-	terminal_taken(op, CONSOLE_OUT_WINDOW); /* a value above the rest counts as the rest */
+	terminal_taken(op, CONSOLE_OUT_WINDOW); /* a value above the rest counts as the whole rest */
 	FAKE_UNTIL(fake, heard.credit == CONSOLE_OUT_WINDOW);
-	/* The manager is freed while it is open. */
+	/* The teardown frees the manager while the terminal is open. */
 }
 
 /* evidence: consoles */
@@ -288,7 +288,7 @@ static void a_cancel_hangs_the_terminal_up(void **state)
 	struct op *op = open_terminal();
 	op_cancel(op);
 	FAKE_UNTIL(fake, heard.hung_up == 1);
-	send_data(100); /* it had been sent */
+	send_data(100); /* PID 1 sent it before it saw the hang-up */
 	send_end("{\"ending\":\"interrupted\",\"exit_code\":129}");
 	assert_true(can_run());
 	assert_int_equal(got.shown.len, 0);
@@ -412,7 +412,7 @@ static void too_much_unacknowledged_input_ends_the_terminal(void **state)
 	create();
 	struct attach_call *call = open_attached();
 	assert_int_equal(attach_terminal_write(call, much, sizeof(much)), 0);
-	attach_call_bytes(call, "x", 1); /* more than the client itself would send */
+	attach_call_bytes(call, "x", 1); /* the client itself would refuse to send more */
 	FAKE_UNTIL(fake, got.ends && heard.hung_up == 1);
 	assert_int_equal(got.fail.kind, FAIL_LIMIT);
 }

@@ -1,4 +1,4 @@
-/* cli/tty: how to leave a hanging terminal, and the modes to undo. */
+/* cli/tty: the keys that leave a terminal that hangs, and the modes to undo. */
 #include "cli/tty.h"
 #include "tests/unit/unit.h"
 

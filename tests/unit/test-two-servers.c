@@ -1,88 +1,5 @@
 /* The manager on the fake engine, with a second process beside it: the last server's sessions, and a person's `husk stop`. */
-#include "base/alloc.h"
-#include "manager/manager.h"
-#include "tests/unit/manager-bench.h"
-#include "tests/unit/unit.h"
-
-static struct bench b;
-static struct fake *fake;
-static struct manager *manager;
-static struct conversation *conversation;
-
-static struct {
-	bool done, stopped;
-	struct fail fail;
-	char *session, *detail;
-	size_t sessions;
-} got;
-
-static void forget(void)
-{
-	fail_release(&got.fail);
-	free(got.session);
-	free(got.detail);
-	memset(&got, 0, sizeof(got));
-}
-
-static void open_server(void)
-{
-	manager = manager_new(b.loop, &b.config);
-	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
-}
-
-static int setup(void **state)
-{
-	fake = manager_bench_begin(&b);
-	manager_bench_load(&b);
-	open_server();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	manager_free(manager);
-	forget();
-	manager_bench_end(&b, fake);
-	return 0;
-}
-
-static void on_created(void *ctx UNUSED, const struct create_result *result, const struct fail *f)
-{
-	got.done = true;
-	if (f)
-		fail_copy(&got.fail, f);
-	got.session = result && result->session ? xstrdup(result->session->id) : NULL;
-}
-
-/* The caller owns the id. */
-static char *create(void)
-{
-	forget();
-	assert_non_null(manager_create(
-		conversation, &(struct create_request){ .runtime = runtime_find("python"), .on_done = on_created },
-		&got.fail));
-	FAKE_UNTIL(fake, got.done);
-	if (got.fail.kind)
-		fail_msg("%s", got.fail.message);
-	return take_ptr(got.session);
-}
-
-static void on_ran(void *ctx UNUSED, const struct run_result *result, const struct fail *f)
-{
-	got.done = true;
-	if (f)
-		fail_copy(&got.fail, f);
-	got.detail = result && result->detail ? xstrdup(result->detail) : NULL;
-}
-
-static struct op *start_run(const char *id)
-{
-	struct run_request request = {
-		.kind = RUN_CODE, .session_id = id, .text = "1", .len = 1, .timeout_seconds = 60, .on_done = on_ran
-	};
-	forget();
-	return manager_run(conversation, &request, &got.fail);
-}
+#include "tests/unit/sessions-rig.h"
 
 static void count(void *ctx, const struct session_info *info UNUSED)
 {
@@ -117,10 +34,6 @@ static void on_stopped_all(void *ctx UNUSED, size_t n, const struct fail *f)
 	got.stopped = true;
 }
 
-static void do_nothing(struct fake_container *c UNUSED, struct fake_call *call UNUSED)
-{
-}
-
 static void a_server_learns_that_a_person_stopped_its_session(void **state)
 {
 	AUTO(freep) char *id = create();
@@ -136,8 +49,6 @@ static void a_server_learns_that_a_person_stopped_its_session(void **state)
 	fake_on_call = NULL;
 	manager_free(person);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

@@ -73,13 +73,13 @@ static void shows_invisible_characters_by_number(void **state)
 	for (int i = 0; i < 100; i++)
 		buf_add_str(&in, "\xf3\xa0\x81\xa8");
 	check_clean(buf_str(&in), "<U+E0068><U+E0068><U+E0068><U+E0068><96 more hidden characters>");
-	/* Writing needs these: a family, a heart, Persian. */
+	/* Ordinary text needs these joiners and selectors: a family, a heart, Persian. */
 	static const char *const good[] = { "👨\xe2\x80\x8d👩\xe2\x80\x8d👧", "❤\xef\xb8\x8f", "1\xef\xb8\x8f",
 					    "می\xe2\x80\x8cخواهم" };
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
 		check_clean(good[i], good[i]);
 	check_clean("a\xe2\x80\x8d\xe2\x80\x8d\xe2\x80\x8c", "a\xe2\x80\x8d<U+200D><U+200C>");
-	/* Selectors are for emoji, symbols and ideographs; after anything else they carry a message. */
+	/* Variation selectors belong after emoji, symbols and ideographs; elsewhere they can hide a message. */
 	check_clean("a\xef\xb8\x80\xef\xb8\x81", "a<U+FE00><U+FE01>");
 	check_clean("\xc3\xa4\xef\xb8\x8f", "\xc3\xa4<U+FE0F>");
 	check_clean("❤\xef\xb8\x8f\xef\xb8\x8f", "❤\xef\xb8\x8f<U+FE0F>");
@@ -127,8 +127,7 @@ static void drops_terminal_escapes(void **state)
 	check_clean("x\x1b]never ends\nnext", "xnever ends\nnext"); /* a missing end does not remove the rest */
 }
 
-/* Every input, however mangled, gives valid text. */
-/* Starts of strings without an end: this would take minutes if each were searched to the end of the line. */
+/* Control strings that start and never end: this would take minutes if each were searched to the end of the line. */
 static void takes_time_by_length_only(void **state)
 {
 	AUTO(buf_release) struct buf in = { 0 }, out = { 0 };
@@ -141,6 +140,7 @@ static void takes_time_by_length_only(void **state)
 	assert_string_equal(buf_str(&out), "\ntext");
 }
 
+/* Every input, however mangled, gives valid text. */
 static void is_always_valid(void **state)
 {
 	uint32_t seed = 12345;
@@ -195,7 +195,7 @@ static void finds_split_sequences(void **state)
 	assert_int_equal(utf8_partial_end("\xe2\x82", 2), 2);
 	assert_int_equal(utf8_partial_end("\xf0\x9f\x90", 3), 3);
 	assert_int_equal(utf8_partial_end("\xf0\x9f\x90\xa2", 4), 0);
-	assert_int_equal(utf8_partial_end("\x80\x80\x80\x80", 4), 0); /* never more than a sequence can miss */
+	assert_int_equal(utf8_partial_end("\x80\x80\x80\x80", 4), 0); /* not the end of any sequence */
 	assert_int_equal(utf8_partial_start("abc", 3), 0);
 	assert_int_equal(utf8_partial_start("\xbc"
 					    "a",

@@ -114,7 +114,7 @@ static void application_mode_changes_the_cursor_keys(void **state)
 	assert_false(vt_application_keys(t));
 }
 
-/* libvterm hangs on a repeat without a character. */
+/* libvterm hangs if there is no character to repeat. */
 static void a_character_is_repeated_if_there_is_one(void **state)
 {
 	shows("\x1b[b", "");

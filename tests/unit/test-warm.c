@@ -192,7 +192,7 @@ static void a_warm_container_is_started_after_the_first_session(void **state)
 	loop_skip(b.loop, 60000);
 	size_t calls = fake_calls(fake, FAKE_CREATE);
 	create();
-	/* It is a session like any other: a new id, a new age, the lease and the lifetime of the settings. */
+	/* The container becomes a normal session: a new id, age 0, and the lease and lifetime from the settings. */
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
 	warm = fake_find(fake, name);
 	assert_string_equal(warm->pid1->session, got.session);
@@ -200,7 +200,7 @@ static void a_warm_container_is_started_after_the_first_session(void **state)
 	assert_int_equal(warm->pid1->lease, b.config.lease);
 	assert_int_equal(warm->pid1->lifetime, b.config.max_lifetime);
 	assert_int_equal(got.age, 0);
-	/* Another one is started later. */
+	/* Another warm container is started later. */
 	assert_int_equal(warm_count(), 0);
 	wait_for_warm(1);
 	list();
@@ -229,7 +229,7 @@ static void with_little_memory_a_burst_gets_one_warm_container(void **state)
 	loop_skip(b.loop, SOON_MS);
 	loop_skip(b.loop, SOON_MS);
 	assert_int_equal(warm_count(), 1);
-	/* A second create that found no warm container causes one more. */
+	/* If a second create finds no warm container, the pool gets one more. */
 	create();
 	create();
 	wait_for_warm(2);
@@ -380,7 +380,7 @@ static void a_failed_start_is_not_retried_at_once(void **state)
 	size_t calls = fake_calls(fake, FAKE_CREATE);
 	loop_skip(b.loop, SOON_MS);
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
-	/* Not before the next session is created. */
+	/* There is no retry until the next session is created. */
 	loop_skip(b.loop, 60000);
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls + 1);
 	list();
@@ -446,7 +446,7 @@ static void another_server_displaces_a_warm_container(void **state)
 	manager_free(other);
 }
 
-/* The engine has not reported it yet. */
+/* The row was removed, but the engine has not reported the container's end. */
 static void a_warm_container_without_a_row_is_not_used(void **state)
 {
 	create();

@@ -1,5 +1,5 @@
-/* base/watchdog and the end by SIGTERM: a blocked loop is noticed and still ends. Tested in children, whose
- * standard error is read. */
+/* base/watchdog and SIGTERM: a blocked loop is noticed, and SIGTERM still ends its process. Tested in child processes,
+ * whose standard error is read. */
 /* evidence: sigterm */
 #include "base/watchdog.h"
 
@@ -65,7 +65,7 @@ static void be_late(void)
 	loop_drain(loop, 10);
 }
 
-/* Longer than the limit in all, and idle for longer than that. */
+/* The loop is busy for longer than the limit in total, but not in one turn, and then idle for longer than the limit. */
 static void be_busy(void)
 {
 	int turns = 20;
@@ -93,7 +93,7 @@ static void tell_parent(void *ctx)
 	kill(getppid(), SIGUSR1);
 }
 
-/* Needs more time to end than a loop has to notice the signal. */
+/* After the signal, takes longer to end than the time in which a loop must notice the signal. */
 static void end_well(void)
 {
 	struct signals *signals = signals_new(loop, stop, NULL);
@@ -149,7 +149,7 @@ static void a_blocked_loop_is_reported_with_its_stack(void **state)
 	assert_non_null(strstr(text, " ms; it is busy with a call of the tool slow? 7; its stack:\n"));
 	assert_non_null(strstr(text, "test-watchdog"));
 	assert_non_null(strstr(text, "the loop turns again after "));
-	/* Once. */
+	/* The stack is printed once. */
 	assert_null(strstr(strstr(text, "its stack") + 1, "its stack"));
 }
 

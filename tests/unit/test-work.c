@@ -1,4 +1,4 @@
-/* base/work: work of the thread pool, the loop that keeps running meanwhile, and forgotten work. */
+/* base/work: worker jobs, the loop that keeps running meanwhile, and jobs whose owner forgot them. */
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -75,7 +75,7 @@ static void forgotten_work_is_reported_as_forgotten(void **state)
 }
 
 /* evidence: loop-work */
-/* Endless bulk work and rendering fill their lanes and queues. A job of neither kind overtakes them. */
+/* Endless bulk work and rendering fill their lanes and queues. Other jobs overtake them. */
 static void bulk_work_and_rendering_leave_workers_for_others(void **state)
 {
 	struct loop *loop = loop_new();

@@ -44,6 +44,7 @@ _husk() {
 	history) options+=' --ipynb --json --verify' ;;
 	exports) options+=' --json --thread --all --delete' ;;
 	stop) options+=' --all' ;;
+	shell) options+=' --cwd' ;;
 	esac
 	if [[ ($verb == run || $verb == cp) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -27,7 +27,7 @@ complete -c husk -n '__fish_seen_subcommand_from mcp' -l allow -r -a '(__fish_co
 complete -c husk -n '__fish_seen_subcommand_from doctor' -l probe -d 'try a session of each runtime'
 complete -c husk -n '__fish_seen_subcommand_from doctor' -l verbose -d 'show each act of the probe'
 complete -c husk -n '__fish_seen_subcommand_from history' -l ipynb -d 'as a notebook'
-complete -c husk -n '__fish_seen_subcommand_from history' -l verify -d 'is the log what was written?'
+complete -c husk -n '__fish_seen_subcommand_from history' -l verify -d 'check that the log is intact'
 complete -c husk -n '__fish_seen_subcommand_from ps' -l watch -d 'again every two seconds'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l exports -d 'delete old exports'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l images -d 'delete images of older builds'
@@ -60,4 +60,5 @@ complete -c husk -n '__fish_seen_subcommand_from run repl' -l disk -r -d 'such a
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l image -r -d 'of CONTAINER_IMAGES'
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l no-network -d 'without the network'
 complete -c husk -n '__fish_seen_subcommand_from repl' -l pictures -r -a 'auto kitty iterm sixel file' -d 'how they are shown'
+complete -c husk -n '__fish_seen_subcommand_from shell' -l cwd -r -d 'start in this directory'
 complete -c husk -n '__fish_seen_subcommand_from shell repl' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session

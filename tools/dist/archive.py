@@ -1,4 +1,6 @@
-"""Archives that are identical for the same content: names in order, one time for all, modes 0755 and 0644."""
+"""Archives that are identical for the same content: names are sorted, all files have one time, and modes are 0755 or
+0644.
+"""
 
 import gzip
 import io
@@ -7,8 +9,8 @@ import tarfile
 import time
 import zipfile
 
-# A time that both formats can store; SOURCE_DATE_EPOCH (dist.py sets it) decides.
-EARLIEST = 315532800  # of a zip: 1980
+# The time of all files comes from SOURCE_DATE_EPOCH, which dist.py sets, within what both formats can store.
+EARLIEST = 315532800  # 1980, the earliest time in a zip
 
 
 def epoch():

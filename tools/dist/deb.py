@@ -21,7 +21,7 @@ MAINTAINER = f"{os.environ.get('DEBFULLNAME', 'The Husk authors')} <{os.environ.
 PACKAGES = {
     "husk": {
         "Section": "devel",
-        "Depends": "python3",  # husk setup reads its list of images with it
+        "Depends": "python3",  # husk setup uses it to read its list of images
         "Recommends": "docker.io | docker-ce, ca-certificates",
         "Suggests": "npm, runsc",
         "Description": "computer for AI agents, with a hard shell around it\n"
@@ -38,7 +38,7 @@ PACKAGES = {
         "Description": "sandboxes of Husk as Jupyter kernels\n"
                        " Opens a running session to Jupyter's clients (\"husk jupyter SESSION\"), and\n"
                        " lists Husk among their kernels (\"husk jupyter --install\"), so that notebooks\n"
-                       " run in a sandbox. A package of its own, since it needs ZeroMQ.",
+                       " run in a session. A package of its own, since it needs ZeroMQ.",
     },
     "libhusk0": {
         "Section": "libs",
@@ -64,7 +64,7 @@ PACKAGES = {
                        " The module husk, over libhusk: sessions for scripts, notebooks and asyncio.",
     },
 }
-LOADED_BY_LIBRARY = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13", "libcrypto.so.3")  # the others are for terminals
+LOADED_BY_LIBRARY = ("libcurl.so.4", "libpq.so.5", "libarchive.so.13", "libcrypto.so.3")  # the other loaded libraries are for terminals
 OVERRIDES = """\
 # Static programs for containers of any image. Image names depend on their bytes, so they must not be stripped.
 husk: unstripped-binary-or-object
@@ -88,7 +88,7 @@ libhusk0: old-fsf-address-in-copyright-file
 
 
 def place_files(stage, roots):
-    """Each file of the stage into the package that it belongs to."""
+    """Copies each file of the stage into the package that it belongs to."""
     for path in sorted(stage.prefix.rglob("*")):
         name = path.relative_to(stage.prefix)
         if path.is_dir() and not path.is_symlink():
@@ -213,7 +213,7 @@ def build(stage, out, level):
         root.mkdir(parents=True)
     place_files(stage, roots)
     for package, root in roots.items():
-        if not any(root.iterdir()):  # built without what it needs: husk-jupyter without ZeroMQ
+        if not any(root.iterdir()):  # not built because a library was missing, such as ZeroMQ for husk-jupyter
             continue
         write_docs(root, package, stage.version, static_in(package, statics))
         for name, text in (("husk", OVERRIDES), ("libhusk0", LIBRARY_OVERRIDES)):

@@ -33,7 +33,7 @@ def check_tools():
 
 
 def set_epoch():
-    """The time of all files in packages: the last commit's, or that of the news."""
+    """Sets the time of all files in packages: that of the last commit, or of NEWS.md without git."""
     if "SOURCE_DATE_EPOCH" not in os.environ:
         told = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False)
         os.environ["SOURCE_DATE_EPOCH"] = told.stdout.strip() or str(int((ROOT / "NEWS.md").stat().st_mtime))
@@ -42,9 +42,9 @@ def set_epoch():
 def main():
     parser = argparse.ArgumentParser(prog="tools/dist/dist.py", description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="the folder that husk was built in")
-    parser.add_argument("--out", type=pathlib.Path, help="where the packages go; default: dist in that folder")
+    parser.add_argument("--out", type=pathlib.Path, help="the folder for the packages; default: dist in the build folder")
     parser.add_argument("--fast", action="store_true", help="compress nothing")
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; default: all")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"any of {', '.join(KINDS)}; default: all")
     options = parser.parse_args()
     kinds = options.kinds or list(KINDS)
     for kind in kinds:

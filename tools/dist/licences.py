@@ -54,6 +54,6 @@ def write_texts(folder, parts, heading):
         text = (DOC / package / "copyright").read_bytes()
         (texts / f"{package}.txt").write_bytes(text)
         common |= {name.rstrip(".") for name in re.findall(r"common-licenses/([A-Za-z0-9.-]+)", text.decode("utf-8", "replace"))}
-    for name in sorted(common):  # other systems lack the files that those texts refer to
+    for name in sorted(common):  # other systems lack the common licence files that those texts refer to
         if (COMMON / name).exists():
             (texts / f"common-{name}.txt").write_bytes((COMMON / name).read_bytes())

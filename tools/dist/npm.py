@@ -7,7 +7,7 @@ import archive
 from stage import ROOT
 
 CPU = {"x86_64": "x64", "aarch64": "arm64"}
-LIBRARY = "lib/libhusk.so.0"  # for Python and C; nothing of npm's uses it
+LIBRARY = "lib/libhusk.so.0"  # for Python and C; the npm package does not use it
 
 
 def manifest(version):

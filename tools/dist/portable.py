@@ -36,7 +36,7 @@ def libraries_of(paths):
 
 
 def by_name(file):
-    """Where the compiler finds a library; it prints the bare name if it finds none."""
+    """The path where the compiler finds a library. It prints the bare name if it finds none."""
     path = run(os.environ.get("CC", "cc"), f"-print-file-name={file}").strip()
     if path == file:
         raise SystemExit(f"error: {file} is not installed")
@@ -52,8 +52,8 @@ def needs(path):
 
 
 def adapt(path, names, rpath):
-    """Makes an object find these libraries by their private names. One change a call, because older releases of
-    patchelf confuse two.
+    """Makes an object find these libraries by their private names. patchelf gets one change per call, because its older
+    releases mix up two.
     """
     words = [word for name in needs(path) if name in names for word in ("--replace-needed", name, private(name))]
     if words:

@@ -8,7 +8,7 @@ import platform
 import archive
 from stage import ROOT
 
-# No import of husk: that would load the library, which the program does not need.
+# The script does not import husk, because that would load the library, which the program does not need.
 SCRIPT = b"""#!python
 import importlib.util
 import os
@@ -17,7 +17,7 @@ import sys
 native = os.path.join(importlib.util.find_spec("husk").submodule_search_locations[0], "_native")
 os.execv(os.path.join(native, "bin", "husk"), ["husk", *sys.argv[1:]])
 """
-SHARED = ("bash-completion/", "zsh/", "fish/", "man/")  # of share/: where shells and man look for them
+SHARED = ("bash-completion/", "zsh/", "fish/", "man/")  # folders of share/ in which shells and man look for files
 
 
 def metadata(version):

@@ -1,4 +1,4 @@
-/* docs/husk.1: the verbs of cli/verbs.c, the settings, and sections that come from no table. */
+/* docs/husk.1: the verbs of cli/verbs.c, the settings, and sections that do not come from a table. */
 #include "base/alloc.h"
 #include "cli/verbs.h"
 #include "manager/manager.h"

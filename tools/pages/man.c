@@ -9,13 +9,24 @@ static const char written[] =
 
 /* --- text -------------------------------------------------------------------------------------------------------- */
 
-/* Writes one line of text in which nothing is a request or an escape. */
+/* Names and paths must not be hyphenated, since people copy them. */
+static bool is_name(const char *word, size_t n)
+{
+	for (size_t i = 0; i < n && word[i] != ' '; i++)
+		if (strchr("_/`", word[i]))
+			return true;
+	return false;
+}
+
+/* Writes one line of text, escaped so that mdoc finds no requests or escapes in it. */
 static void add_plain(struct buf *out, const char *text, size_t n)
 {
 	bool quoted = false;
 	if (n && (*text == '.' || *text == '\''))
 		buf_add_str(out, "\\&");
 	for (size_t i = 0; i < n; i++) {
+		if (n > 1 && (!i || text[i - 1] == ' ') && is_name(&text[i], n - i))
+			buf_add_str(out, "\\%");
 		if (text[i] == '\\')
 			buf_add_str(out, "\\e");
 		else if (text[i] == '-')
@@ -43,7 +54,7 @@ static void add_argument(struct buf *out, const char *text, size_t n)
 	buf_add_str(out, "\"");
 }
 
-/* Where a sentence ends, the blank after it excluded. */
+/* The length of the first sentence, without the blank after it. */
 static size_t sentence_length(const char *text)
 {
 	for (size_t i = 0; text[i]; i++)
@@ -100,7 +111,7 @@ void man_begin(struct buf *out, const struct help_program *p)
 	buf_add_str(out, ".Dd " DATE "\n.Dt ");
 	for (const char *c = p->name; *c; c++)
 		buf_printf(out, "%c", toupper((unsigned char)*c));
-	buf_printf(out, " 1\n.Os\n.Sh NAME\n.Nm %s\n.Nd ", p->name);
+	buf_printf(out, " 1\n.Os Husk\n.Sh NAME\n.Nm %s\n.Nd ", p->name);
 	man_text(out, p->summary);
 	buf_add_str(out, ".Sh SYNOPSIS\n");
 	for (size_t i = 0; i < p->n_verbs; i++)

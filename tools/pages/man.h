@@ -12,7 +12,8 @@ void man_subsection(struct buf *out, const char *title);
 /* One paragraph, a sentence per line. */
 void man_text(struct buf *out, const char *text);
 void man_paragraphs(struct buf *out, const char *const *text);
-/* A list of terms; macro is that of mdoc for the term (Ev, Pa), or "". A term that holds " (" ends there: the rest is set plain. */
+/* A list of terms; macro is that of mdoc for the term (Ev, Pa), or "". The macro applies to a term up to " ("; the rest
+ * is plain. */
 void man_terms(struct buf *out, const char *macro, const struct help_pair *pairs);
 void man_options(struct buf *out, const struct help_option *own, const struct help_option *more);
 /* Description, keys, options, examples and exit codes of a verb, without a title. */

@@ -6,7 +6,9 @@
 
 static const struct help_pair client_variables[] = {
 	{ "HUSK_LINK", "The descriptor of the kernel's end of the link, or the address that the kernel connects to." },
-	{ "HUSK_TOKEN_FD", "In the second case, where to read the token that proves once that it is the kernel." },
+	{ "HUSK_TOKEN_FD",
+	  "Only if HUSK_LINK is an address: the descriptor from which the kernel reads its one-use token." },
+	{ "HUSK_TAKEN_FD", "The descriptor of a pipe with one byte for each display and sync that init has taken." },
 	{ 0 },
 };
 
@@ -29,7 +31,7 @@ void pages_client(struct buf *out)
 		man_verb(out, &client_help.verbs[i]);
 	}
 	man_section(out, "ENVIRONMENT");
-	man_text(out, "init sets these for the kernel, which removes both before user code runs:");
+	man_text(out, "init sets these for the kernel, which removes them before user code runs:");
 	man_terms(out, "Ev", client_variables);
 	man_section(out, "FILES");
 	man_terms(out, "Pa", client_files);

@@ -17,15 +17,15 @@ static const char intro[] =
 	"\n"
 	"1. the environment of `husk`;\n"
 	"2. the settings file `$XDG_CONFIG_HOME/husk/.env`, or the one that `--env-file FILE` names;\n"
-	"3. what `husk config set NAME VALUE` keeps, sealed, for all programs of this user;\n"
+	"3. the encrypted settings of `husk config set NAME VALUE`, for all programs of this user;\n"
 	"4. its default.\n"
 	"\n"
-	"A file in the working directory is never read. The settings file has one `NAME=value` per line; `#` starts a\n"
-	"comment, and quotes around a value are dropped. An empty value counts as unset. Sizes take a unit of `b`,\n"
-	"`k`, `m` or `g`. A bad value stops `husk` at its start, and the message names the setting. `husk config list`\n"
-	"shows every setting, its value and where it comes from.\n";
+	"A file in the working directory is never read. The settings file has one `NAME=value` per line; `#`\n"
+	"starts a comment, and quotes around a value are dropped. An empty value counts as unset. Sizes take\n"
+	"a unit of `b`, `k`, `m` or `g`. A bad value stops `husk` at its start, and the message names the\n"
+	"setting. `husk config list` shows every setting, its value and where it comes from.\n";
 
-/* A cell of a table, in which `|` would begin the next one. */
+/* Adds a cell of a table. A `|` in the text would start the next cell and is escaped. */
 static void add_cell(struct buf *out, const char *text, bool code)
 {
 	buf_add_str(out, code ? " `" : " ");

@@ -1,4 +1,4 @@
-"""Python makes a table, R summarises it, Node reads it: files travel between sessions by export and import."""
+"""Python writes a table, R summarises it, and Node reads it. Exports and imports carry the file from session to session."""
 
 from husk import SandboxManager
 

@@ -1,4 +1,4 @@
-"""A frame that is built in one call is there in the next: what a session is for."""
+"""Variables persist between calls: one call builds a data frame, the next ones use it."""
 
 from husk import SandboxManager
 

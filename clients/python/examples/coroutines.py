@@ -1,4 +1,4 @@
-"""What a cell returns is awaited: a promise of Node, a coroutine of Python. And the same from asyncio, side by side."""
+"""A cell's value is awaited if it is a promise (Node) or a coroutine (Python). Then the same with asyncio, for two sessions at once."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Files out of a session: one, a directory, several at once. They outlive it."""
+"""Export a file, a directory, or several at once. Exports outlive their session."""
 
 import pathlib
 import tarfile

@@ -1,4 +1,4 @@
-"""Files of the host into a session: all that this program can read."""
+"""Import files of the host into a session. A script may import every file that it can read itself."""
 
 import pathlib
 import tempfile

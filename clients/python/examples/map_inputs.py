@@ -1,4 +1,4 @@
-"""A function over 100 inputs on 4 sessions, each with its own interpreter."""
+"""Apply a function to 100 inputs in 4 sessions, each with its own interpreter."""
 
 import concurrent.futures
 import json

@@ -5,8 +5,8 @@
     with husk.Session("python") as s:
         print(s.run("1 + 1").value)
 
-Sessions are persistent interpreters and shells, each in a hardened container of its own. `SandboxManager` has the calls of the MCP
-tools; `Session` is one session; `husk.aio` has both for asyncio. A run that ended badly is no exception: its result says how it ended."""
+Sessions are persistent interpreters and shells, each in its own hardened container. `SandboxManager` has the calls of the MCP tools,
+`Session` is one session, and `husk.aio` has both for asyncio. A run that fails raises no exception: its result says how it ended."""
 
 from . import aio
 from ._lib import Cancel

@@ -1,4 +1,4 @@
-"""`python -m husk …` is the program `husk …` of the wheel, or the one on the PATH."""
+"""`python -m husk …` runs the `husk` program of the wheel, or the one on the PATH."""
 
 import os
 import sys
@@ -9,4 +9,4 @@ path = str(program() or "husk")
 try:
     os.execvp(path, ["husk", *sys.argv[1:]])
 except OSError as error:
-    sys.exit(f"error: cannot run {path}: {error.strerror}. Install Husk as a whole, or the package that has its program.")
+    sys.exit(f"error: cannot run {path}: {error.strerror}. Install the complete Husk, or the package that contains the husk program.")

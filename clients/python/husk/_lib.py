@@ -1,4 +1,4 @@
-"""libhusk by ctypes: the structures of husk.h, and calls that raise. Nothing else of the package knows C."""
+"""libhusk through ctypes: the structures of husk.h, and calls that raise exceptions. No other file of the package deals with C."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Language(Structure):
 
 
 _WAIT = POINTER(Wait)
-# name: (result, arguments); an Error pointer as the result is raised.
+# name: (type of the result, types of the arguments). If the result is an Error pointer, check() raises the error.
 _FUNCTIONS: Dict[str, Any] = {
     "husk_version": (Text, []),
     "husk_language": (POINTER(Language), [c_size_t]),
@@ -198,7 +198,7 @@ _NAME = "libhusk.so.0"
 
 
 def _candidates() -> Iterator[str]:
-    """HUSK_LIBRARY, the one in the wheel, the system's, and that of a checkout's build."""
+    """Places to look: HUSK_LIBRARY alone if it is set, else the wheel, the system, and the build folder of a checkout."""
     if os.environ.get("HUSK_LIBRARY"):
         yield os.environ["HUSK_LIBRARY"]
         return
@@ -219,7 +219,7 @@ def _load() -> ctypes.CDLL:
         except OSError as error:
             tried.append(str(error))
     else:
-        raise ImportError("libhusk is not there: install Husk, or set HUSK_LIBRARY to its libhusk.so.0 (" + "; ".join(tried) + ")")
+        raise ImportError("libhusk was not found: install Husk, or set HUSK_LIBRARY to its libhusk.so.0 (" + "; ".join(tried) + ")")
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -230,7 +230,7 @@ library = _load()
 
 
 def packaged(name: str) -> Optional[str]:
-    """A program that came with the wheel."""
+    """The path of a program in the wheel; None if the wheel does not contain it."""
     path = pathlib.Path(__file__).resolve().parent / "_native" / "bin" / name
     return str(path) if path.exists() else None
 
@@ -243,7 +243,7 @@ def words(value: Optional[bytes]) -> str:
     return text(value) or ""
 
 
-# The library's messages name its C functions.
+# The Python names of the C functions that the library's messages mention.
 _NAMES = {
     "open": "SandboxManager", "create": "create_session", "stop": "stop_session", "list": "list_sessions", "info": "session_info",
     "list_all": "list_all_sessions", "execute": "execute_code", "terminal": "execute_terminal", "import": "import_files",
@@ -253,7 +253,7 @@ _NAMES = {
 
 
 def message(value: Optional[bytes]) -> str:
-    """A sentence of the library, with the names that this module has."""
+    """A message of the library, with Python names in place of its C functions."""
     return re.sub(r"\bhusk_([a-z_]+)(?=\(\))", lambda found: _NAMES.get(found[1], found[1]), words(value))
 
 
@@ -268,7 +268,7 @@ def encode(value: Optional[str], what: str = "text") -> Optional[bytes]:
 
 
 def strings(values: Sequence[str]) -> Any:
-    """A list that ends with NULL."""
+    """A C array of strings that ends with NULL."""
     return (Text * (len(values) + 1))(*[encode(value) for value in values], None)
 
 
@@ -277,7 +277,7 @@ def sized(structure: Any, **fields: Any) -> Any:
 
 
 def check(error: Any) -> None:
-    """Raises what a call returned, if it returned something."""
+    """Raises the error that a call returned, if there is one, and frees it."""
     if not error:
         return
     content = error.contents
@@ -287,7 +287,7 @@ def check(error: Any) -> None:
 
 
 class Cancel:
-    """A switch that ends the calls that wait with it, from any thread.
+    """A switch that ends calls from any thread. Pass it to the calls as `cancel`.
 
         stop = husk.Cancel()
         threading.Timer(5, stop.cancel).start()
@@ -299,7 +299,7 @@ class Cancel:
         check(library.husk_cancel_new(byref(self.handle)))
 
     def cancel(self) -> None:
-        """Ends the calls that have it; they raise CancelledError: stop.cancel()"""
+        """Ends the calls that got this switch. They raise CancelledError: stop.cancel()"""
         library.husk_cancel(self.handle)
 
     def __del__(self) -> None:
@@ -308,7 +308,7 @@ class Cancel:
 
 
 class Guard:
-    """Keeps an exception that a callback of the user raised, and ends the call for it."""
+    """Keeps an exception that a user's callback raised, so that the call ends and raises it."""
 
     def __init__(self) -> None:
         self.raised: Optional[BaseException] = None
@@ -317,16 +317,16 @@ class Guard:
         if self.raised is None:
             try:
                 function(*arguments)
-            except BaseException as error:  # the caller gets it, from the call that waits
+            except BaseException as error:  # raised again by the waiting call
                 self.raised = error
 
 
 @contextlib.contextmanager
 def waiting(deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Iterator[Any]:
-    """The wait of one call: (struct, guard). Python's own signals are looked after while it lasts, so that Ctrl-C cancels."""
+    """The husk_wait structure of a call, and its guard. Python handles signals during the call, so Ctrl-C cancels it."""
     guard = Guard()
 
-    def nothing() -> None:  # running any of Python's code is enough for its signals
+    def nothing() -> None:  # running any Python code lets the interpreter handle signals
         pass
 
     def on_idle(_: Any) -> int:

@@ -1,4 +1,4 @@
-"""What a run prints, line by line, while it runs."""
+"""The output of a run, line by line, while it runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Lines:
 
 
 def stream_lines(session: "Session", code: str, timeout: Optional[int], **more: "Unpack[CallOptions]") -> Iterator[Item]:
-    """The run waits in a thread of its own; the caller's thread gets its lines."""
+    """Executes the run in its own thread and yields its lines in the caller's thread."""
     items: "queue.Queue[Tuple[str, Any]]" = queue.Queue()
     cancel = more.get("cancel") or Cancel()
     deadline = more.get("deadline")
@@ -41,7 +41,7 @@ def stream_lines(session: "Session", code: str, timeout: Optional[int], **more: 
         try:
             items.put(("result", session.run(code, timeout, on_stdout=lambda text: items.put(("stdout", text)),
                                              on_stderr=lambda text: items.put(("stderr", text)), deadline=deadline, cancel=cancel)))
-        except BaseException as error:  # the caller gets it
+        except BaseException as error:  # raised in the caller's thread
             items.put(("raised", error))
 
     thread = threading.Thread(target=work, name="husk-stream", daemon=True)

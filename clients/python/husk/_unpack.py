@@ -1,4 +1,4 @@
-"""Exports as files and folders of this machine. What comes out of a session is hostile: no name and no link leads out of the folder."""
+"""Copies exports to files and folders of this machine. An export may be hostile: no name and no link in it may lead out of the folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Optional
 
 
 def _safe(member: tarfile.TarInfo, folder: str) -> Optional[tarfile.TarInfo]:
-    """What tarfile's own data filter does, for Pythons that have none. None leaves the member out."""
+    """Does the same as tarfile's data filter, which older Pythons do not have. Returns None for a member to leave out."""
     parts = pathlib.PurePosixPath(member.name).parts
     if member.name.startswith("/") or ".." in parts:
         raise tarfile.TarError(f"{member.name!r} leads out of the folder")
@@ -25,13 +25,13 @@ def _safe(member: tarfile.TarInfo, folder: str) -> Optional[tarfile.TarInfo]:
 
 
 def bring(host_path: str, name: str, is_folder: bool, to: str) -> str:
-    """Copies an export into the folder `to`, under its name; returns where it is now. A folder is merged into one that is there."""
+    """Copies an export into the folder `to` under its name, and returns the new path. A folder is merged into an existing one."""
     folder = os.path.realpath(to)
     os.makedirs(folder, exist_ok=True)
     place = os.path.join(folder, name)
     if not is_folder:
         if os.path.islink(place):
-            os.unlink(place)  # it is replaced, not followed
+            os.unlink(place)  # replace the link instead of following it
         shutil.copyfile(host_path, place)
         return place
     with tarfile.open(host_path) as archive:

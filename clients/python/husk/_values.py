@@ -1,4 +1,4 @@
-"""Values out of the text that an interpreter printed for them."""
+"""Parses values from the text that an interpreter printed for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TEXT_MAX = 4 << 20
 
 
 def literal(text: str) -> Any:
-    """What lists, tuples, dicts, strings, numbers, True, False and None in Python's own notation mean; ValueError for anything else.
+    """Parses lists, tuples, dicts, strings, numbers, True, False and None in Python's notation; raises ValueError for anything else.
 
     The text comes from a session, which may be hostile. Anything that could nest without brackets (operators, calls) is therefore
     rejected before Python's parser sees it, and brackets are limited by that parser."""

@@ -1,6 +1,6 @@
-"""The same for asyncio: `async with husk.aio.Session("python") as s: (await s.run("1 + 1")).value`.
+"""Managers and sessions for asyncio: `async with husk.aio.Session("python") as s: (await s.run("1 + 1")).value`.
 
-Calls wait in threads of their own. A task that is cancelled cancels its call, and what that had begun is interrupted."""
+Each call waits in a thread. If a task is cancelled, its call is cancelled too, and the call's run is interrupted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Returned = TypeVar("Returned")
 Dependencies = Union[Mapping[str, Any], Iterable[str], None]
 Folder = Union[str, "os.PathLike[str]", None]
 
-# They only wait.
+# Many threads are cheap here, because they only wait.
 _threads = concurrent.futures.ThreadPoolExecutor(max_workers=256, thread_name_prefix="husk")
 
 
@@ -43,12 +43,12 @@ async def _call(function: Callable[..., Returned], *arguments: Any, **more: Any)
         cancel.cancel()
         await asyncio.wait([future])
         if not future.cancelled():
-            future.exception()  # it was heard
+            future.exception()  # marks the exception as retrieved, or asyncio would log it
         raise
 
 
 class SandboxManager:
-    """As husk.SandboxManager, with calls to await:
+    """Like husk.SandboxManager, but with coroutines:
 
         async with husk.aio.SandboxManager() as manager:
             info = await manager.create_session("python")
@@ -62,7 +62,7 @@ class SandboxManager:
 
     async def create_session(self, runtime: str = "python", dependencies: Dependencies = None,
                              **more: Unpack[AsyncCreateOptions]) -> SessionInfo:
-        """A new session: (await manager.create_session("r", network=False)).session_id"""
+        """Creates a session: (await manager.create_session("r", network=False)).session_id"""
         return await _call(self.sync.create_session, runtime, dependencies, **more)
 
     async def execute_code(self, session_id: str, code: Optional[str] = None, timeout: Optional[int] = None,
@@ -79,28 +79,28 @@ class SandboxManager:
         """The status of a session: (await manager.status(sid)).left"""
         return await _call(self.sync.status, session_id, keep_alive=keep_alive, **more)
 
-    look = status  # its name in 0.1
+    look = status  # the name in 0.1
 
     async def complete(self, session_id: str, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
-        """What could stand at the cursor: (await manager.complete(sid, "import nu")).matches"""
+        """Completions at the cursor: (await manager.complete(sid, "import nu")).matches"""
         return await _call(self.sync.complete, session_id, code, cursor, **more)
 
     async def inspect(self, session_id: str, code: str, cursor: Optional[int] = None, *, detail: bool = False,
                       **more: Unpack[AsyncCallOptions]) -> Help:
-        """What is known of the name at the cursor: (await manager.inspect(sid, "len")).text"""
+        """Help on the name at the cursor: (await manager.inspect(sid, "len")).text"""
         return await _call(self.sync.inspect, session_id, code, cursor, detail=detail, **more)
 
     async def is_complete(self, session_id: str, code: str, **more: Unpack[AsyncCallOptions]) -> Wholeness:
-        """Whether code is whole: (await manager.is_complete(sid, "if x:")).state"""
+        """Whether code is complete: (await manager.is_complete(sid, "if x:")).state"""
         return await _call(self.sync.is_complete, session_id, code, **more)
 
     async def import_files(self, session_id: str, files: Sequence[Entry], **more: Unpack[AsyncCopyOptions]) -> FilesResult:
-        """Copies files in; its result says which: await manager.import_files(sid, ["sales.csv"])"""
+        """Copies files into a session, with a result for each: await manager.import_files(sid, ["sales.csv"])"""
         return await _call(self.sync.import_files, session_id, files, **more)
 
     async def export_files(self, session_id: str, files: Sequence[Entry], *, to: Folder = None,
                            **more: Unpack[AsyncCopyOptions]) -> FilesResult:
-        """Copies files out; its result says which: await manager.export_files(sid, ["plot.png"], to=".")"""
+        """Copies files out of a session, with a result for each: await manager.export_files(sid, ["plot.png"], to=".")"""
         return await _call(self.sync.export_files, session_id, files, to=to, **more)
 
     async def read_export(self, export_id: str, max_bytes: int = 0, **more: Unpack[AsyncCallOptions]) -> bytes:
@@ -108,11 +108,11 @@ class SandboxManager:
         return await _call(self.sync.read_export, export_id, max_bytes, **more)
 
     async def stop_session(self, session_id: str, **more: Unpack[AsyncCallOptions]) -> Stopped:
-        """False if there is no such session: await manager.stop_session(sid)"""
+        """Ends a session; false if there is no such session: await manager.stop_session(sid)"""
         return await _call(self.sync.stop_session, session_id, **more)
 
     async def close(self) -> None:
-        """Ends its sessions; `async with` does it: await manager.close()"""
+        """Ends the sessions of this manager, as the end of `async with` does: await manager.close()"""
         await asyncio.get_running_loop().run_in_executor(_threads, self.sync.close)
 
     async def __aenter__(self) -> "SandboxManager":
@@ -123,7 +123,7 @@ class SandboxManager:
 
 
 class Session:
-    """As husk.Session; it begins with `async with`:
+    """Like husk.Session, but with coroutines. `async with` creates the session:
 
         async with husk.aio.Session("python") as s:
             print((await s.run("1 + 1")).json())
@@ -156,18 +156,18 @@ class Session:
         """The status of the session: (await s.status()).variables"""
         return await self.manager.status(self.id, keep_alive=keep_alive, **more)
 
-    look = status  # its name in 0.1
+    look = status  # the name in 0.1
 
     async def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
-        """What could stand at the cursor: (await s.complete("import nu")).matches"""
+        """Completions at the cursor: (await s.complete("import nu")).matches"""
         return await self.manager.complete(self.id, code, cursor, **more)
 
     async def inspect(self, code: str, cursor: Optional[int] = None, *, detail: bool = False, **more: Unpack[AsyncCallOptions]) -> Help:
-        """What is known of the name at the cursor: (await s.inspect("len")).text"""
+        """Help on the name at the cursor: (await s.inspect("len")).text"""
         return await self.manager.inspect(self.id, code, cursor, detail=detail, **more)
 
     async def is_complete(self, code: str, **more: Unpack[AsyncCallOptions]) -> Wholeness:
-        """Whether code is whole: (await s.is_complete("if x:")).state"""
+        """Whether code is complete: (await s.is_complete("if x:")).state"""
         return await self.manager.is_complete(self.id, code, **more)
 
     async def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Unpack[AsyncCodeOptions]) -> Result:
@@ -179,15 +179,15 @@ class Session:
         return await self.manager.execute_terminal(self.id, command, timeout, **more)
 
     async def put(self, *files: Entry, **more: Unpack[AsyncCopyOptions]) -> FilesResult:
-        """Copies files and folders of this machine in, or raises FilesError: await s.put("sales.csv")"""
+        """Copies files and folders of this machine into the session, or raises FilesError: await s.put("sales.csv")"""
         return (await self.manager.import_files(self.id, files, **more)).check()
 
     async def get(self, *files: Entry, to: Folder = None, **more: Unpack[AsyncCopyOptions]) -> FilesResult:
-        """Copies files and folders out, or raises FilesError: await s.get("plot.png", to="results")"""
+        """Copies files and folders out of the session, or raises FilesError: await s.get("plot.png", to="results")"""
         return (await self.manager.export_files(self.id, files, to=to, **more)).check()
 
     async def stream(self, code: str, timeout: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> AsyncIterator[Tuple[str, Any]]:
-        """("stdout", line) and ("stderr", line) as they are printed, each with its newline, then ("result", Result).
+        """Yields ("stdout", line) and ("stderr", line) as they are printed, each with its newline, then ("result", Result).
 
             async for kind, line in s.stream("for i in range(3): print(i)"):
                 print(kind, line)

@@ -1,4 +1,4 @@
-"""What can go wrong: a kind, a cause, a sentence and what to do next. A run that ended badly is no exception: its result says so."""
+"""Exceptions. Each has a kind, a cause, a sentence and a next step. A run that fails raises none of them: its result says how it ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Dict, Type
 
 
 class HuskError(Exception):
-    """The base of all. Decide by `kind` and `cause`, never by the sentences.
+    """The base class of all errors. Programs should test `kind` and `cause`, never the sentences.
 
         try:
             s.run("1")
@@ -23,7 +23,7 @@ class HuskError(Exception):
 
 
 class InvalidError(HuskError, ValueError):
-    """The call makes no sense. Example: s.run("1", timeout=10, run=3)."""
+    """The arguments are invalid. Example: s.run("1", timeout=10, run=3)."""
 
 
 class NotFoundError(HuskError, ValueError):
@@ -31,19 +31,19 @@ class NotFoundError(HuskError, ValueError):
 
 
 class ForeignError(HuskError, PermissionError):
-    """It belongs to another conversation. Example: the id of another conversation's session."""
+    """The session or export belongs to another conversation. Example: the id of another conversation's session."""
 
 
 class LimitError(HuskError, RuntimeError):
-    """A configured limit was reached. Example: one session more than max_sessions."""
+    """A configured limit was reached. Example: creating more than max_sessions sessions."""
 
 
 class BusyError(HuskError, RuntimeError):
-    """Too much is queued, or somebody else has it. Example: s.complete("x") while a cell runs."""
+    """Too much is queued, or another server controls the session. Example: s.complete("x") while a cell runs."""
 
 
 class DeadlineError(HuskError, TimeoutError):
-    """The deadline of the call passed; what it had begun was interrupted. Example: s.run("work()", deadline=1)."""
+    """The deadline of the call passed, and its run was interrupted. Example: s.run("work()", deadline=1)."""
 
 
 class CancelledError(HuskError):
@@ -51,7 +51,7 @@ class CancelledError(HuskError):
 
 
 class EngineError(HuskError, RuntimeError):
-    """The container engine is missing, refused or failed; or an image is not there. Example: Docker is not running."""
+    """The container engine is missing, refused the request or failed, or an image is missing. Example: Docker is not running."""
 
 
 class SessionDiedError(HuskError, RuntimeError):
@@ -63,7 +63,7 @@ class StoreError(HuskError, RuntimeError):
 
 
 class InstallError(HuskError, RuntimeError):
-    """The dependencies could not be installed; the message ends with the installer's words. Example: husk.Session("python", ["no-such-package"])."""
+    """The dependencies could not be installed. The message ends with the installer's output. Example: husk.Session("python", ["no-such-package"])."""
 
 
 _KINDS: Dict[str, Type[HuskError]] = {

@@ -1,4 +1,4 @@
-"""Managers and sessions. Every call blocks; other threads may make other calls meanwhile."""
+"""Managers and sessions. Every call blocks its thread. Other threads may make calls meanwhile."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _close_all() -> None:
 
 
 class SandboxManager:
-    """Makes sessions and runs code in them. Settings come from `settings`, then from the environment and the settings file, as for
-    `husk mcp`; `environment=False` uses neither of the latter.
+    """Creates sessions and runs code in them. Settings come from `settings`, then from the environment and the settings file, as for
+    `husk mcp`. With environment=False, only `settings` counts.
 
-    A manager has a conversation of its own, unless `conversation` names one (then sessions that a former process left in it are taken
-    over) or is True, which means this user's own. close(), the end of a `with` and the end of the program end its sessions, unless
-    keep_sessions is set.
+    By default a manager has its own conversation. conversation="name" uses that one, and takes over the sessions that earlier
+    processes left in it. conversation=True uses this user's conversation. The sessions end with close(), with the end of a `with`
+    block and with the program, unless keep_sessions is set.
 
         with husk.SandboxManager({"CONTAINER_MEMORY_LIMIT": "1g"}) as manager:
             sid = manager.create_session("python").id
@@ -68,14 +68,14 @@ class SandboxManager:
             self.close()
             raise
 
-    # --- life
+    # --- closing
 
     def close(self) -> None:
-        """Ends its sessions (see keep_sessions). Safe to call twice: manager.close()"""
+        """Ends the sessions of this manager, unless keep_sessions is set. Safe to call twice: manager.close()"""
         with self._lock:
             handle, self._handle = self._handle, c_void_p()
         _open.discard(self)
-        if handle and os.getpid() == self._pid:  # a fork's child has nothing to end
+        if handle and os.getpid() == self._pid:  # the child of a fork must not end the parent's sessions
             check(library.husk_close(handle))
 
     cleanup = close
@@ -94,9 +94,12 @@ class SandboxManager:
                        image: Optional[str] = None, name: Optional[str] = None,
                        on_output: Optional[Output] = None, deadline: Optional[float] = None,
                        cancel: Optional[Cancel] = None) -> SessionInfo:
-        """A new session. dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"]. memory, cpus and
-        disk: other limits than the settings', as far as CONTAINER_MEMORY_MAX and the like allow; "4g", "512m", or bytes. image: one of CONTAINER_IMAGES, by
-        its name. name: to use in place of the id, also for husk's verbs (husk repl sales).
+        """Creates a session.
+
+        dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"].
+        memory, disk, cpus: limits that differ from the settings, up to CONTAINER_MEMORY_MAX and the like; "4g", "512m" or bytes.
+        image: one of the names in CONTAINER_IMAGES.
+        name: a name that can be used instead of the id, also with husk's verbs (husk repl sales).
 
             info = manager.create_session("python", ["pandas"], memory="4g", network=False)
         """
@@ -115,7 +118,7 @@ class SandboxManager:
         return info
 
     def stop_session(self, session_id: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Stopped:
-        """False if there is no such session: manager.stop_session(info.id)"""
+        """Ends a session; false if there is no such session: manager.stop_session(info.id)"""
         with waiting(deadline, cancel) as (wait, _):
             try:
                 check(library.husk_stop(self._conversation, encode(session_id, "session_id"), wait))
@@ -124,14 +127,14 @@ class SandboxManager:
         return Stopped(True)
 
     def list_sessions(self) -> List[SessionInfo]:
-        """Those of this manager's conversation: [info.status for info in manager.list_sessions()]"""
+        """The sessions of this manager's conversation: [info.status for info in manager.list_sessions()]"""
         return self._sessions(library.husk_list, self._conversation)
 
     def list_all_sessions(self) -> List[SessionInfo]:
-        """Those of all conversations and processes of this user: len(manager.list_all_sessions())"""
+        """The sessions of all conversations and processes of this user: len(manager.list_all_sessions())"""
         return self._sessions(library.husk_list_all, self._handle)
 
-    list_everything = list_all_sessions  # its name in 0.1
+    list_everything = list_all_sessions  # the name in 0.1
 
     def _sessions(self, function: Any, handle: Any) -> List[SessionInfo]:
         answer = POINTER(_lib.Sessions)()
@@ -152,8 +155,8 @@ class SandboxManager:
 
     def status(self, session_id: str, *, keep_alive: bool = False, deadline: Optional[float] = None,
                cancel: Optional[Cancel] = None) -> Look:
-        """The status of a session: its runs, its limits, the time it has left, its variables; found without running anybody's code.
-        keep_alive: this counts as use.
+        """The status of a session: its runs, limits, remaining time and variables. Does not run code in the session.
+        keep_alive=True counts the call as use of the session.
 
             manager.status(sid).left  # seconds
         """
@@ -164,11 +167,11 @@ class SandboxManager:
         library.husk_status_free(answer)
         return found
 
-    look = status  # its name in 0.1
+    look = status  # the name in 0.1
 
     def complete(self, session_id: str, code: str, cursor: Optional[int] = None, *, deadline: Optional[float] = None,
                  cancel: Optional[Cancel] = None) -> Completion:
-        """What could stand at the cursor (the end of the code), as the session's interpreter sees it. BusyError while code runs.
+        """Completions at the cursor, by default the end of the code, from the session's interpreter. Raises BusyError while code runs.
 
             manager.complete(sid, "import nu").matches
         """
@@ -180,7 +183,7 @@ class SandboxManager:
 
     def inspect(self, session_id: str, code: str, cursor: Optional[int] = None, *, detail: bool = False, deadline: Optional[float] = None,
                 cancel: Optional[Cancel] = None) -> Help:
-        """What is known of the name at the cursor (the end of the code); detail: all of it, such as the source.
+        """Help on the name at the cursor, by default the end of the code. detail=True adds more, such as the source.
 
             manager.inspect(sid, "len").text
         """
@@ -191,7 +194,7 @@ class SandboxManager:
         return found
 
     def is_complete(self, session_id: str, code: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Wholeness:
-        """Whether the code is whole, or continues: manager.is_complete(sid, "if x:").state"""
+        """Whether the code is complete, or needs more lines: manager.is_complete(sid, "if x:").state"""
         answer = POINTER(_lib.Wholeness)()
         self._ask(library.husk_is_complete, session_id, code, (), answer, deadline, cancel)
         found = Wholeness(answer.contents)
@@ -204,7 +207,7 @@ class SandboxManager:
             check(function(self._conversation, encode(session_id, "session_id"), encode(code, "code"), *more, wait, byref(answer)))
 
     def history(self, session_id: str, limit: int = 100) -> List[Execution]:
-        """What was executed in a session, also in one that has ended: manager.history(sid)[-1].ending"""
+        """The runs of a session, even if the session has ended: manager.history(sid)[-1].ending"""
         answer = POINTER(_lib.History)()
         with waiting() as (wait, _):
             check(library.husk_history(self._handle, encode(session_id, "session_id"), limit, wait, byref(answer)))
@@ -213,7 +216,7 @@ class SandboxManager:
         return found
 
     def collect_garbage(self) -> int:
-        """Tidies up behind processes that ended; how many containers were removed: manager.collect_garbage()"""
+        """Cleans up after processes that have ended, and returns the number of removed containers: manager.collect_garbage()"""
         n = c_size_t()
         with waiting() as (wait, _):
             check(library.husk_collect(self._handle, wait, byref(n)))
@@ -223,12 +226,13 @@ class SandboxManager:
 
     def execute_code(self, session_id: str, code: Optional[str] = None, timeout: Optional[int] = None,
                      **more: Unpack[CodeOptions]) -> Result:
-        """Runs a cell: the last expression is the result, as in a notebook. on_stdout and on_stderr get what is printed, as it is
-        printed; env is for this run alone; deadline and cancel end the wait.
+        """Runs a cell. The value of the last expression is the result, as in a notebook.
 
-        wait=20 returns after 20 s at the latest: a run that goes on then has ending "running" and its number in `run`. run=7, in place of
-        code, waits for it once more and returns what is new; interrupt=True with it ends it. restart=True starts a new interpreter first.
-        interactive=True lets it ask: ending "waiting", with the `prompt`; run=7, input="yes" answers.
+        on_stdout and on_stderr receive the output as it is printed. env applies to this run only. deadline and cancel end the wait.
+        wait=20 returns after at most 20 s. If the run has not ended, `ending` is "running" and `run` is its number.
+        run=7 instead of code waits for that run again and returns its new output. interrupt=True with run=7 interrupts it.
+        restart=True starts a new interpreter first.
+        interactive=True allows prompts: `ending` is "waiting" and `prompt` has the text. Answer with run=7, input="yes".
 
             manager.execute_code(sid, "train()", wait=20, on_stdout=print)
         """
@@ -236,8 +240,8 @@ class SandboxManager:
 
     def execute_terminal(self, session_id: str, command: Optional[str] = None, timeout: Optional[int] = None,
                          **more: Unpack[CommandOptions]) -> Result:
-        """Runs a command with bash; its directory, exported variables and background jobs persist. As execute_code(), and cwd is for
-        this run alone; an interactive one has a terminal of rows and cols.
+        """Runs a command with bash. The directory, exported variables and background jobs persist. The options are those of
+        execute_code(). cwd applies to this run only. rows and cols are the size of an interactive run's terminal.
 
             manager.execute_terminal(sid, "make -j2", 300, cwd="project")
         """
@@ -276,8 +280,8 @@ class SandboxManager:
 
     def import_files(self, session_id: str, files: Sequence[Entry], *, on_progress: Optional[Output] = None,
                      deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
-        """Entries: a host path, {"source": path}, {"content": str or bytes, "destination": path} or {"session_id": …, "path": …}, each
-        with an optional destination.
+        """Copies files into a session. An entry is a host path, {"source": path}, {"content": str or bytes, "destination": path} or
+        {"session_id": …, "path": …}. The destination is optional, except with content.
 
             manager.import_files(sid, ["sales.csv", {"content": "x", "destination": "a.txt"}])
         """
@@ -293,7 +297,8 @@ class SandboxManager:
     def export_files(self, session_id: str, files: Sequence[Entry], *, to: Optional[Union[str, "os.PathLike[str]"]] = None,
                      on_progress: Optional[Output] = None,
                      deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
-        """Entries: a path in the session, or {"source": path}. to: a folder of this machine to bring them into.
+        """Copies files out of a session. An entry is a path in the session, or {"source": path}. to: a folder of this machine for the
+        copies.
 
             manager.export_files(sid, ["out/plot.png"], to="results")
         """
@@ -310,7 +315,7 @@ class SandboxManager:
         return done
 
     def list_exports(self, limit: int = 100) -> FilesResult:
-        """Newest first; also of sessions that have ended: manager.list_exports()[0].host_path"""
+        """The exports of this conversation, newest first, also from sessions that have ended: manager.list_exports()[0].host_path"""
         answer = POINTER(_lib.Files)()
         with waiting() as (wait, _):
             check(library.husk_exports(self._conversation, limit, wait, byref(answer)))
@@ -318,7 +323,7 @@ class SandboxManager:
 
     def read_export(self, export_id: str, max_bytes: int = 0, *, deadline: Optional[float] = None,
                     cancel: Optional[Cancel] = None) -> bytes:
-        """The content of an export; of a directory, a tar of it. One of more than max_bytes (0 = 64 MiB) is refused: it has a host_path.
+        """The content of an export; a directory is a tar archive. An export above max_bytes (0 = 64 MiB) is refused: use its host_path.
 
             manager.read_export(manager.list_exports()[0].id)
         """
@@ -332,7 +337,7 @@ class SandboxManager:
 
 
 class Session:
-    """One session, with its own manager unless one is given:
+    """One session. It has its own manager unless one is given:
 
         with husk.Session("python") as s:
             s.run("1 + 1").value
@@ -368,8 +373,8 @@ class Session:
         return self.manager.execute_terminal(self.id, command, timeout, **more)
 
     def stream(self, code: str, timeout: Optional[int] = None, **more: Unpack[CallOptions]) -> Iterator[Tuple[str, Any]]:
-        """("stdout", line) and ("stderr", line) as they are printed, each with its newline, then ("result", Result). Leaving the loop
-        interrupts the run.
+        """Yields ("stdout", line) and ("stderr", line) as they are printed, each with its newline, then ("result", Result). Leaving
+        the loop interrupts the run.
 
             for kind, line in s.stream("for i in range(3): print(i)"):
                 print(kind, line)
@@ -383,38 +388,38 @@ class Session:
         """
         return self.manager.status(self.id, keep_alive=keep_alive, **more)
 
-    look = status  # its name in 0.1
+    look = status  # the name in 0.1
 
     def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[CallOptions]) -> Completion:
-        """What could stand at the cursor: s.complete("import nu").matches"""
+        """Completions at the cursor: s.complete("import nu").matches"""
         return self.manager.complete(self.id, code, cursor, **more)
 
     def inspect(self, code: str, cursor: Optional[int] = None, *, detail: bool = False, **more: Unpack[CallOptions]) -> Help:
-        """What is known of the name at the cursor: s.inspect("len").text"""
+        """Help on the name at the cursor: s.inspect("len").text"""
         return self.manager.inspect(self.id, code, cursor, detail=detail, **more)
 
     def is_complete(self, code: str, **more: Unpack[CallOptions]) -> Wholeness:
-        """Whether code is whole: s.is_complete("for i in x:").state == "incomplete" """
+        """Whether code is complete: s.is_complete("for i in x:").state == "incomplete" """
         return self.manager.is_complete(self.id, code, **more)
 
     def put(self, *files: Entry, **more: Unpack[CopyOptions]) -> FilesResult:
-        """Copies files and folders of this machine in. Raises FilesError if one could not be copied.
+        """Copies files and folders of this machine into the session. Raises FilesError if one cannot be copied.
 
             s.put("sales.csv", {"content": "a,b", "destination": "small.csv"})
         """
         return self.manager.import_files(self.id, files, **more).check()
 
     def get(self, *files: Entry, to: Optional[Union[str, "os.PathLike[str]"]] = None, **more: Unpack[CopyOptions]) -> FilesResult:
-        """Exports files and folders. With to="results" they are brought into that folder of this machine, under their names, folders as
-        folders, and each file's host_path says where; otherwise host_path is the export's own, of a folder as a tar archive. Raises
-        FilesError if one could not be copied.
+        """Exports files and folders. With to="results" they are copied to that folder of this machine, and host_path is the path of each
+        copy. Otherwise host_path is the path of the stored export, which is a tar archive for a folder. Raises FilesError if one
+        cannot be copied.
 
             s.get("plot.png", "out/", to="results")
         """
         return self.manager.export_files(self.id, files, to=to, **more).check()
 
     def write(self, destination: str, content: Union[str, bytes]) -> FilesResult:
-        """Makes a file in the session: s.write("config.json", "{}")"""
+        """Writes a file in the session: s.write("config.json", "{}")"""
         return self.put({"content": content, "destination": destination})
 
     def stop(self) -> None:
@@ -439,7 +444,7 @@ def _pairs(env: Optional[Mapping[str, str]]) -> Any:
 
 
 def _size(value: Optional[Size], what: str) -> int:
-    """Bytes; 0 for none."""
+    """A size in bytes; 0 for None."""
     if value is None:
         return 0
     found = re.fullmatch(r"\s*(\d+)\s*([kmg]?)(?:i?b)?\s*", str(value), re.IGNORECASE)
@@ -473,7 +478,7 @@ def _import(entry: Entry) -> Any:
         entry = {"source": os.fspath(entry)}
     known = {"source", "content", "file_content", "encoding", "session_id", "path", "destination"}
     for key in entry.keys() - known:
-        raise ValueError(f"an entry has no '{key}'; there are: {', '.join(sorted(known))}")
+        raise ValueError(f"an entry has no key '{key}'; the keys are: {', '.join(sorted(known))}")
     content = entry.get("content", entry.get("file_content"))
     fields: Dict[str, Any] = {"destination": encode(entry.get("destination"), "destination")}
     if content is not None:
@@ -497,7 +502,7 @@ def _copy(guard: Any, on_progress: Optional[Output]) -> Any:
 
 
 def languages() -> List[str]:
-    """Those of this build: "python" in husk.languages()"""
+    """The languages of this build: "python" in husk.languages()"""
     found: List[str] = []
     while True:
         language = library.husk_language(len(found))
@@ -512,6 +517,6 @@ def version() -> str:
 
 
 def program() -> Optional[pathlib.Path]:
-    """The husk program that came with this package, if one did."""
+    """The path of the husk program in this package; None if the package does not contain it."""
     path = _lib.packaged("husk")
     return pathlib.Path(path) if path else None

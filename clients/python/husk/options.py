@@ -1,4 +1,4 @@
-"""The keyword arguments of calls, for type checkers and editors: a misspelt one is an error of mypy, not of the running program."""
+"""The keyword arguments of calls, for type checkers and editors: mypy reports a misspelt argument before the program runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AsyncCallOptions(TypedDict, total=False):
 
 
 class CallOptions(AsyncCallOptions, total=False):
-    """Options of every call that waits. cancel: a Cancel, which ends it from another thread.
+    """Options of every call that waits. cancel: a Cancel, which ends the call from another thread.
 
         stop = husk.Cancel()
         s.run("work()", deadline=10, cancel=stop)

@@ -1,4 +1,4 @@
-"""What calls return: plain objects, copied out of the library."""
+"""Results of calls: plain objects, copied from the library's structures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _bundle(raw: Any) -> Bundle:
 
 
 class ErrorInfo(Dict[str, str]):
-    """What the code raised: a dict with `type`, `message` and `traceback`, which are attributes too."""
+    """The exception of a run: a dict with `type`, `message` and `traceback`, which are also attributes."""
 
     def __getattr__(self, name: str) -> str:
         try:
@@ -33,19 +33,19 @@ class ErrorInfo(Dict[str, str]):
 
 
 class Display:
-    """A picture, a table or whatever else was shown: s.run("plt.plot([1, 2])").displays[0].save("plot.png")"""
+    """A picture, a table or another output: s.run("plt.plot([1, 2])").displays[0].save("plot.png")"""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
 
     @property
     def type(self) -> str:
-        """The richest form that it has: display.type == "image/png" """
+        """The MIME type of its richest form: display.type == "image/png" """
         return next((kind for kind in self.bundle if kind.startswith("image/")), None) or next(iter(self.bundle), "text/plain")
 
     @property
     def data(self) -> str:
-        """The text of that form, base64 for binary ones: len(display.data)"""
+        """The content in its richest form, in base64 if it is binary: len(display.data)"""
         return self.bundle.get(self.type, "")
 
     def bytes(self) -> bytes:
@@ -53,13 +53,13 @@ class Display:
         return self.data.encode() if self.type in ("image/svg+xml",) or self.type.startswith("text/") else base64.b64decode(self.data)
 
     def save(self, path: Union[str, pathlib.Path]) -> pathlib.Path:
-        """Writes it to a file: display.save("plot.png")"""
+        """Writes the content to a file: display.save("plot.png")"""
         target = pathlib.Path(path)
         target.write_bytes(self.bytes())
         return target
 
     def __getitem__(self, key: str) -> str:
-        """As the dicts of older scripts: display["type"], display["data"]."""
+        """For older scripts, which expect a dict: display["type"], display["data"]."""
         return {"type": self.type, "data": self.data}[key]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Dict[str, Any]:
@@ -70,7 +70,7 @@ class Display:
 
 
 class Result:
-    """How a run ended and what it left. True if it ended well.
+    """The result of a run: its ending, output, value and error. It is true if the run succeeded.
 
         result = s.run("print(1)")
         result.ending, result.stdout, result.duration  # ("ok", "1\\n", 0.003)
@@ -114,8 +114,8 @@ class Result:
         return (self.result or {}).get("text/plain")
 
     def json(self) -> Any:
-        """The last expression's value as a value of this program: lists, dicts, strings, numbers, True, False and None. ValueError if
-        there is none, or it is of another kind.
+        """The last expression's value as a Python value: lists, dicts, strings, numbers, True, False and None. Raises ValueError if the
+        run has no value, or a value of another kind.
 
             s.run("[n * n for n in range(3)]").json()  # [0, 1, 4]
         """
@@ -136,12 +136,12 @@ class Result:
 
     @property
     def pictures(self) -> List[Display]:
-        """Displays, and the value, that are pictures: result.pictures[0].save("plot.png")"""
+        """The displays that are pictures, and the value if it is one: result.pictures[0].save("plot.png")"""
         shown = self.displays + ([Display(self.result)] if self.result else [])
         return [display for display in shown if display.type.startswith("image/")]
 
     def check(self) -> Result:
-        """Itself if it ended well; raises RunError otherwise: s.shell("make").check().stdout"""
+        """Returns the result itself if the run succeeded, and raises RunError otherwise: s.shell("make").check().stdout"""
         if not self.success:
             raise RunError(self)
         return self
@@ -150,7 +150,7 @@ class Result:
         return self.success
 
     def __str__(self) -> str:
-        """What a person at a prompt would see."""
+        """The text that a person at a prompt would see."""
         parts = [self.stdout, self.stderr, self.value or ""]
         parts += [self.error.get("traceback") or f"{self.error.type}: {self.error.message}"] if self.error else []
         parts += [self._ended()] if self.ending not in ("ok", "error") or not (self.success or self.error) else []
@@ -165,8 +165,8 @@ class Result:
         return f"<Result {self.ending}: {str(self)[:60]!r}>"
 
     def _ipython_display_(self) -> None:
-        """In a notebook: printed text, then pictures and tables as such, then the value."""
-        # Only a notebook calls this. By name, since what IPython says of its types differs from one release to the next.
+        """Shows the result in a notebook: printed text, then pictures and tables, then the value."""
+        # Only a notebook calls this method. IPython is imported by name, since its type annotations differ between releases.
         display = importlib.import_module("IPython.display").display
         if self.stdout or self.stderr:
             print(self.stdout + self.stderr, end="")
@@ -180,7 +180,7 @@ class Result:
 
 
 class RunError(Exception):
-    """A run that did not end well, as Result.check() raises it.
+    """Raised by Result.check() for a run that failed.
 
         try:
             s.run("1 / 0").check()
@@ -195,7 +195,7 @@ class RunError(Exception):
 
 
 class SessionInfo:
-    """A session, as it is listed: [info.session_id for info in manager.list_sessions()]"""
+    """One session of a list: [info.session_id for info in manager.list_sessions()]"""
 
     def __init__(self, raw: Any) -> None:
         self.session_id: str = words(raw.id)
@@ -223,7 +223,7 @@ class SessionInfo:
 
 
 class Variable:
-    """What the interpreter holds under one name: s.status().variables[0].type"""
+    """A variable of the interpreter: s.status().variables[0].type"""
 
     def __init__(self, raw: Any) -> None:
         self.name: str = words(raw.name)
@@ -236,7 +236,7 @@ class Variable:
 
 
 class RunState:
-    """A run that has not been told yet."""
+    """A run whose end has not been reported yet."""
 
     def __init__(self, raw: Any) -> None:
         self.number: int = raw.number
@@ -246,7 +246,9 @@ class RunState:
 
 
 class Look:
-    """The status of a session: s.status().memory. `variables` is None where nobody could say; `fresh` is False if they are from before a cell that runs."""
+    """The status of a session: s.status().memory
+
+    `variables` is None if they are unknown. `fresh` is False if they were read before the cell that runs now."""
 
     def __init__(self, raw: Any) -> None:
         self.session = SessionInfo(raw.session.contents)
@@ -266,7 +268,7 @@ class Look:
 
 
 class Completion:
-    """What could stand in place of code[start:end]: s.complete("import nu").matches. `more`: there are others."""
+    """Replacements for code[start:end]: s.complete("import nu").matches. `more` is True if the list was cut."""
 
     def __init__(self, raw: Any) -> None:
         self.start: int = raw.start
@@ -276,7 +278,7 @@ class Completion:
 
 
 class Help:
-    """What is known of a name; false if that is nothing: s.inspect("len").text"""
+    """Help on a name; false if nothing is known: s.inspect("len").text"""
 
     def __init__(self, raw: Any) -> None:
         self.found: bool = bool(raw.found)
@@ -288,7 +290,9 @@ class Help:
 
 
 class Wholeness:
-    """Whether code is whole, as s.is_complete("if x:") returns it: `state` is "complete", "incomplete" (and the next line may begin with `indent`), "invalid" or "unknown"."""
+    """Whether code is complete: s.is_complete("if x:").state
+
+    `state` is "complete", "incomplete" (then `indent` is the indentation of the next line), "invalid" or "unknown"."""
 
     def __init__(self, raw: Any) -> None:
         self.state: str = words(raw.state)
@@ -296,7 +300,7 @@ class Wholeness:
 
 
 class FileResult:
-    """What became of one entry of an import or export: s.get("plot.png")[0].host_path"""
+    """The result of one entry of an import or export: s.get("plot.png")[0].host_path"""
 
     def __init__(self, raw: Any) -> None:
         self.success: bool = bool(raw.success)
@@ -326,7 +330,7 @@ class FileResult:
 
 
 class FilesResult:
-    """What became of all entries, as a sequence: [file.path for file in s.put("a.csv", "b.csv")]"""
+    """The results of all entries of an import or export, as a sequence: [file.path for file in s.put("a.csv", "b.csv")]"""
 
     def __init__(self, files: List[FileResult]) -> None:
         self.files = files
@@ -334,7 +338,7 @@ class FilesResult:
         self.error = ""
 
     def check(self) -> FilesResult:
-        """Itself if every entry was copied; raises FilesError otherwise: manager.import_files(sid, ["a.csv"]).check()"""
+        """Returns itself if every entry was copied, and raises FilesError otherwise: manager.import_files(sid, ["a.csv"]).check()"""
         if not self.success:
             raise FilesError(self)
         return self
@@ -356,7 +360,7 @@ class FilesResult:
 
 
 class FilesError(HuskError):
-    """Some files could not be copied; `result` says which, and which were.
+    """Some files could not be copied. `result` lists both the failed and the copied files.
 
         try:
             s.put("a.csv", "b.csv")
@@ -372,7 +376,7 @@ class FilesError(HuskError):
 
 
 class Stopped:
-    """Whether there was something to stop; also as a bool."""
+    """True if there was a session to stop."""
 
     def __init__(self, success: bool) -> None:
         self.success = success
@@ -385,7 +389,7 @@ class Stopped:
 
 
 class Execution:
-    """One line of a session's history."""
+    """One run in a session's history."""
 
     def __init__(self, raw: Any) -> None:
         self.number: int = raw.number

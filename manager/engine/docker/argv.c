@@ -8,7 +8,8 @@
 #define SHM_SIZE "64m"
 /* Enough for any build tool, and low enough that a leak fails inside the container. */
 #define NOFILE_LIMIT 4096
-/* gVisor uses about ten threads of its own for each process inside. At the limit it ends, with everything in it. */
+/* gVisor uses about ten threads of its own for each process inside. If it reaches the limit, it dies with everything
+ * inside. */
 #define GVISOR_TASKS 16
 
 static void add_labels(struct strv *argv, const struct container_spec *spec)
@@ -52,7 +53,7 @@ static void add_limits(struct strv *argv, const struct container_spec *spec)
 	strv_add(argv, "--ulimit");
 	unsigned long long file = MAX(spec->memory, spec->home);
 	strv_addf(argv, "fsize=%llu:%llu", file, file);
-	/* 1, not 0: at exactly this limit the kernel does not pass a core to a pipe handler of the host. */
+	/* 1, not 0: only with a limit of 1 does the kernel not pipe core dumps to the host's handler. */
 	strv_add_all(argv, "--ulimit", "core=1:1", NULL);
 }
 
@@ -86,7 +87,7 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 	} mounts[] = { { "/workspace", "0755", false },
 		       { "/tmp", "1777", spec->install },
 		       { HOME_PATH, "0755", !spec->install } };
-	/* Packages can be larger than the memory. */
+	/* An installer writes to disk, because packages can be larger than the memory. */
 	if (spec->install) {
 		add_volume(argv, spec, DEPENDENCIES_PATH);
 		add_volume(argv, spec, "/tmp");
@@ -230,7 +231,7 @@ void argv_bake_read(struct strv *argv, const char *docker, const struct bake_spe
 void argv_bake_write(struct strv *argv, const char *docker, const struct bake_spec *spec)
 {
 	const char *slash = strrchr(spec->path, '/');
-	/* Files keep their owners, and are written by root, the scratch container's user. */
+	/* With --archive, the files belong to the scratch container's user, which is root (--user 0). */
 	strv_add_all(argv, docker, "cp", "--archive", "-", NULL);
 	strv_addf(argv, "%s:%.*s", spec->scratch, (int)MAX(slash - spec->path, 1), spec->path);
 }
@@ -286,13 +287,15 @@ void argv_network_create(struct strv *argv, const char *docker)
 
 void argv_fence(struct strv *argv, const char *docker, const struct fence_spec *spec, const char *name)
 {
-	/* Has the machine's network and the capability to change its rules, and nothing else, for a moment. */
+	/* This container runs briefly. It has the machine's network and the capability to change its rules, and
+	 * nothing else. */
 	strv_add_all(argv, docker, "run", "--rm", "--pull", "never", "--name", name, "--label", "husk=true", "--label",
 		     FENCE_LABEL "=true", "--network", "host", "--userns", "host", "--user", "0:0", "--cap-drop", "ALL",
 		     "--cap-add", "NET_ADMIN", "--security-opt", "no-new-privileges:true", "--read-only", "--ipc",
 		     "private", "--log-driver", "none", "--memory", "64m", "--memory-swap", "64m", "--pids-limit", "16",
-		     "--workdir", "/", "--entrypoint", FENCE_PATH, spec->image, spec->look ? "look" : "keep", NULL);
-	if (spec->look)
+		     "--workdir", "/", "--entrypoint", FENCE_PATH, spec->image, spec->check_only ? "look" : "keep",
+		     NULL);
+	if (spec->check_only)
 		return;
 	strv_add_all(argv, "--owner", spec->owner, "--seconds", NULL);
 	strv_addf(argv, "%llu", (unsigned long long)spec->seconds);

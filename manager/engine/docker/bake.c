@@ -19,7 +19,7 @@ struct engine_bake {
 	struct list node;
 	struct bakery *bakery;
 	enum step step;
-	struct child *child, *reader; /* reader: the other half of a copy */
+	struct child *child, *reader; /* reader: reads the directory that `child` writes */
 	struct timer *later;
 	struct bake_spec spec; /* its strings are owned */
 	struct strv labels;
@@ -103,7 +103,7 @@ static void go_on(struct engine_bake *b)
 		step_start(b, STEP_REMOVE);
 		break;
 	case STEP_REMOVE:
-		/* An older image has lost its name to this one. */
+		/* STEP_PRUNE removes an older image that has lost its name to this one. */
 		step_start(b, b->committed && !b->done ? STEP_REMOVE_IMAGE : STEP_PRUNE);
 		break;
 	case STEP_REMOVE_IMAGE:
@@ -294,7 +294,7 @@ struct engine_bake *bake_remove_image(struct bakery *bakery, const char *image, 
 void bake_cancel(struct engine_bake *b)
 {
 	b->done = NULL;
-	/* A copy can be killed. The other steps are short, and the daemon would finish them unobserved. */
+	/* A copy or a check can be killed. The other steps are short, and the daemon would finish them unobserved. */
 	if ((b->step == STEP_COPY || b->step == STEP_RUN) && b->child)
 		child_kill(b->child, SIGKILL);
 	if (b->step == STEP_COPY && b->reader)

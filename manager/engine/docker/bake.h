@@ -17,9 +17,9 @@ struct bakery {
 struct engine_bake *bake_start(struct bakery *b, const struct bake_spec *spec, engine_done_fn done, void *ctx);
 struct engine_bake *bake_remove_image(struct bakery *b, const char *image, engine_done_fn done, void *ctx);
 void bake_cancel(struct engine_bake *bake);
-/* Adds the names of containers that are being created. */
+/* Adds the names of the containers that unfinished bakes use. */
 void bakery_scratches(const struct bakery *b, struct strv *names);
-/* Drops what is under way at once. */
+/* Drops unfinished bakes at once. */
 void bakery_release(struct bakery *b);
 
 #endif

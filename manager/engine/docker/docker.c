@@ -1,8 +1,34 @@
-/* The vtable of the docker engine, and what the other files of this adapter share. */
+/* The vtable of the docker engine, and functions that have no file of their own. */
 #include "manager/engine/docker/docker.h"
+
+#include <jansson.h>
 
 #include "base/alloc.h"
 #include "manager/engine/docker/reap.h"
+
+/* The docker client passes the proxies in its config.json on to every container, whichever engine it uses. */
+static json_t *load_config(void)
+{
+	const char *folder = getenv("DOCKER_CONFIG"), *home = getenv("HOME");
+	AUTO(freep) char *path = folder && *folder ? xasprintf("%s/config.json", folder) :
+						     xasprintf("%s/.docker/config.json", home ? home : "");
+	return json_load_file(path, 0, NULL);
+}
+
+void docker_proxies(struct engine *e UNUSED, struct strv *ret)
+{
+	static const char *const names[] = { "httpProxy", "httpsProxy", "ftpProxy", "allProxy" };
+	json_auto_t *config = load_config();
+	const char *engine;
+	json_t *entry;
+	json_object_foreach(json_object_get(config, "proxies"), engine, entry) {
+		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+			const char *url = json_string_value(json_object_get(entry, names[i]));
+			if (url && *url)
+				strv_add(ret, url);
+		}
+	}
+}
 
 static struct engine_bake *docker_bake(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx)
 {
@@ -51,6 +77,7 @@ static const struct engine_ops docker_ops = {
 	.watch = docker_watch,
 	.query = docker_query,
 	.query_free = docker_query_free,
+	.foresee = task_foresee,
 	.proxies = docker_proxies,
 	.explain = docker_explain,
 	.task_cancel = task_cancel,

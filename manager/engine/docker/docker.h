@@ -1,4 +1,4 @@
-/* The docker CLI as an engine: shared by the files of this adapter. Private to engine. */
+/* The docker CLI as an engine: shared by the files of this adapter. Private to manager/engine. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_DOCKER_H
 #define HUSK_MANAGER_ENGINE_DOCKER_DOCKER_H
 
@@ -13,14 +13,14 @@ struct docker {
 	struct engine engine;
 	struct loop *loop;
 	char *program, *helper;
-	char network[65];	    /* its id; "" until a session needs it */
+	char network[65];	    /* id of Husk's network; "" until a session needs it */
 	bool old_network;	    /* the network has the wrong bridge and could not be replaced */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client has reported where the engine is */
-	char *socket;		    /* of an engine on this machine; "" = none; NULL until the client has reported it */
-	bool joins_at_once;	    /* a running container could not be connected to the network */
-	bool refuses_mounts;	    /* a run failed because of the line's folder */
-	bool refuses_terminals;	    /* a run failed because of the volume for terminals */
-	bool has_quotas;	    /* volumes may have a size; false after one was rejected */
+	char *socket; /* socket of an engine on this machine; "" = not local; NULL until the client has reported it */
+	bool joins_at_once;  /* a running container could not be connected to the network, so new ones start with it */
+	bool refuses_mounts; /* a run failed because of the line's folder */
+	bool refuses_terminals; /* a run failed because of the volume for terminals */
+	bool has_quotas;	/* volumes may get a size limit; false after the engine rejected one */
 	struct list tasks;
 	struct bakery bakery;
 };
@@ -32,6 +32,7 @@ static inline struct docker *docker_of(struct engine *e)
 
 /* --- containers and networks (task.c) ------------------------------------------------------------------------------ */
 struct engine_task *task_create(struct engine *e, const struct container_spec *spec, engine_created_fn done, void *ctx);
+void task_foresee(struct engine *e);
 struct engine_task *task_remove(struct engine *e, const struct container_ref *container, engine_done_fn done,
 				void *ctx);
 struct engine_task *task_remove_ended(struct engine *e, const char *container, engine_done_fn done, void *ctx);
@@ -39,9 +40,9 @@ struct engine_task *task_prune(struct engine *e, uint64_t min_age, engine_done_f
 void task_cancel(struct engine_task *t);
 /* Also removes containers that are being created or removed, since those commands end with this process. */
 void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n);
-/* Starts a process that removes them and outlives this one. */
+/* Starts a process that removes these containers and outlives this one. */
 void tasks_reap_later(struct docker *d, const struct strv *names);
-/* Drops what is under way at once. */
+/* Drops unfinished tasks at once. */
 void tasks_release(struct docker *d);
 
 /* --- attach (stream.c) --------------------------------------------------------------------------------------------- */
@@ -57,7 +58,7 @@ struct engine_watch *docker_watch(struct engine *e, const char *store, const str
 				  struct fail *f);
 struct engine_watch *docker_unwatch(struct engine_watch *w);
 
-/* --- proxies.c ------------------------------------------------------------------------------------------------------ */
+/* --- proxies (docker.c) --------------------------------------------------------------------------------------------- */
 void docker_proxies(struct engine *e, struct strv *ret);
 
 /* --- queries (query.c) --------------------------------------------------------------------------------------------- */

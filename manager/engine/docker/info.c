@@ -4,16 +4,17 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/boot-id.h"
 #include "base/parse.h"
 #include "kernels/protocol.h"
 #include "manager/engine/docker/argv.h"
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-void info_argv(struct strv *argv, const char *docker, enum engine_query_kind question, const char *subject)
+void info_argv(struct strv *argv, const char *docker, enum engine_query_kind kind, const char *subject)
 {
 	strv_add(argv, docker);
-	switch (question) {
+	switch (kind) {
 	case ENGINE_QUERY_CLIENT:
 		strv_add(argv, "--version");
 		break;
@@ -60,7 +61,7 @@ void info_argv(struct strv *argv, const char *docker, enum engine_query_kind que
 	}
 }
 
-const char *info_doing(enum engine_query_kind question)
+const char *info_doing(enum engine_query_kind kind)
 {
 	static const char *const words[] = {
 		[ENGINE_QUERY_CLIENT] = "ask the client for its version",
@@ -75,13 +76,13 @@ const char *info_doing(enum engine_query_kind question)
 		[ENGINE_QUERY_STATS] = "read the containers' resource use",
 		[ENGINE_QUERY_FENCE] = "set the firewall rules around sessions",
 	};
-	return words[question];
+	return words[kind];
 }
 
-int info_not_understood(struct fail *f, enum engine_query_kind question)
+int info_not_understood(struct fail *f, enum engine_query_kind kind)
 {
 	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot %s: the answer is not what a docker client prints",
-		  info_doing(question));
+		  info_doing(kind));
 	return fail_hint(f, INFO_HINT_CLIENT);
 }
 
@@ -310,7 +311,7 @@ static int read_line(struct engine_containers *ret, char *line)
 
 static int read_containers(struct engine_containers *ret, const char *text, size_t n, struct fail *f)
 {
-	struct engine_answer found = { .question = ENGINE_QUERY_CONTAINERS };
+	struct engine_answer found = { .kind = ENGINE_QUERY_CONTAINERS };
 	AUTO(freep) char *copy = xstrndup(text, n);
 	bool bad = strlen(copy) != n;
 	for (char *rest = copy, *line; !bad && (line = strsep(&rest, "\n"));) {
@@ -388,7 +389,7 @@ static void read_stats(struct engine_stats *ret, const char *text, size_t n)
 
 /* --- docker image ls --------------------------------------------------------------------------------------------- */
 
-/* Lines that are not understood are left out: what is not listed is kept. */
+/* Skips lines that it cannot parse: images that are not listed are never removed. */
 static void read_images(struct engine_images *ret, const char *text, size_t n)
 {
 	AUTO(freep) char *copy = xstrndup(text, n);
@@ -422,9 +423,22 @@ static int read_fence(enum engine_fence *ret, const char *text, struct fail *f)
 	return info_not_understood(f, ENGINE_QUERY_FENCE);
 }
 
+/* The second line has the boot id of the kernel that the program ran on. */
+static bool is_our_kernel(const char *text)
+{
+	char ours[BOOT_ID_SIZE];
+	const char *line = text + strcspn(text, "\n");
+	line += *line == '\n';
+	if (!boot_id_read(ours) || strncmp(line, FENCE_KERNEL, strlen(FENCE_KERNEL)) != 0)
+		return false;
+	line += strlen(FENCE_KERNEL);
+	size_t n = strcspn(line, "\r\n");
+	return n == strlen(ours) && strncmp(line, ours, n) == 0;
+}
+
 int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f)
 {
-	switch (ret->question) {
+	switch (ret->kind) {
 	case ENGINE_QUERY_CLIENT:
 		return read_client(&ret->client, text, n, f);
 	case ENGINE_QUERY_PLACE:
@@ -448,6 +462,7 @@ int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail
 		read_stats(&ret->stats, text, n);
 		return 0;
 	case ENGINE_QUERY_FENCE:
+		ret->our_kernel = is_our_kernel(text);
 		return read_fence(&ret->fence, text, f);
 	}
 	return -1;

@@ -9,16 +9,16 @@
 
 /* The command line of a query. subject: see engine_query_kind; ENGINE_QUERY_NETWORK needs a network's id, see
  * argv_network_list(). */
-void info_argv(struct strv *argv, const char *docker, enum engine_query_kind question, const char *subject);
-/* Completes "cannot …". */
-const char *info_doing(enum engine_query_kind question);
-/* Fills in the answer to ret->question. Free it with engine_answer_release(). On failure there is nothing to free. */
+void info_argv(struct strv *argv, const char *docker, enum engine_query_kind kind, const char *subject);
+/* The words after "cannot" in a message. */
+const char *info_doing(enum engine_query_kind kind);
+/* Fills in the answer to ret->kind. Free it with engine_answer_release(). On failure there is nothing to free. */
 int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail *f);
-/* The answer cannot be parsed: fills f and returns -1. */
-int info_not_understood(struct fail *f, enum engine_query_kind question);
+/* Fills f for an answer that cannot be parsed. Returns -1. */
+int info_not_understood(struct fail *f, enum engine_query_kind kind);
 #define INFO_HINT_CLIENT "check that HUSK_DOCKER, or the first `docker` in PATH, is a docker client that works"
 
-/* The address of an engine on this machine. */
+/* True for the address of an engine on this machine. */
 bool info_is_local(const char *host);
 
 #endif

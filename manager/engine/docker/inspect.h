@@ -10,22 +10,23 @@
 int inspect_error(struct fail *f, const char *doing, const char *text, size_t n);
 /* Fills f for a command that the engine did not answer in time. */
 int inspect_silence(struct fail *f, const char *doing);
-/* Error output of a removal: the removal is already under way; the object does not exist. */
+/* Error output of a failed removal: the first is true if another removal is already under way, the second if the
+ * object does not exist. */
 bool inspect_removal_in_progress(const char *text);
 bool inspect_is_missing(const char *text);
-/* Error output of a run: its network is gone, or several networks have that name. */
+/* True if a run failed because its network is gone, or because several networks have that name. */
 bool inspect_lost_network(const char *text);
-/* Error output of a run: the engine rejects a bind mount. */
+/* True if a run failed because the engine rejects a bind mount. */
 bool inspect_refused_mount(const char *text);
-/* Error output of a run: the engine's volume driver cannot mount a devpts, as in a user namespace. */
+/* True if a run failed because the engine's volume driver cannot mount a devpts, as in a user namespace. */
 bool inspect_refused_devpts(const char *text);
-/* Error output of a run: the engine rejects the size of a volume. */
+/* True if a run failed because the engine rejects the size of a volume. */
 bool inspect_refused_quota(const char *text);
-/* The id that a run prints; "" if it printed something else. */
+/* Copies the id that a run has printed; "" if it printed something else. */
 void inspect_container_id(const char *text, char ret[65]);
-/* Error output of a network change: the container does not exist, or is about to end. */
+/* True if a network change failed because the container does not exist, or is about to end. */
 bool inspect_container_is_gone(const char *text);
-/* Error output of the removal of a network. */
+/* True if a network could not be removed because containers use it. */
 bool inspect_network_in_use(const char *text);
 
 struct event_text {
@@ -35,10 +36,10 @@ struct event_text {
  * event does not concern Husk. The event's strings live in *storage. */
 bool inspect_event(const char *line, size_t n, struct event_text *storage, struct engine_event *ret);
 
-/* The ids of `docker network ls` (64 hex digits, one a line, perhaps followed by a bridge), the smallest first, so
+/* The ids of `docker network ls` (64 hex digits, one per line, perhaps followed by a bridge), the smallest first, so
  * that every server picks the same one of two that were created in a race. */
 void inspect_network_ids(const char *text, struct strv *ret);
-/* True if this list has the network of this id with a bridge of this name. */
+/* True if the same list says that the network with this id has the bridge with this name. */
 bool inspect_network_has_bridge(const char *text, const char *id, const char *bridge);
 
 #endif

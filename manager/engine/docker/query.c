@@ -1,5 +1,5 @@
-/* One query to the docker CLI: a child with a deadline and a bounded answer. The network takes two children, one
- * after the other. */
+/* One query to the docker CLI: a child with a deadline and a bounded answer. ENGINE_QUERY_NETWORK needs two
+ * children, one after the other. */
 #include "base/alloc.h"
 #include "kernels/protocol.h"
 #include "manager/engine/docker/argv.h"
@@ -10,18 +10,18 @@
 #include "manager/model/token.h"
 
 #define QUERY_DEADLINE_MS 10000
-/* Longer, since it starts a container, and a session cannot start without it. */
+/* Setting the fence may take longer: it starts a container, and no session can start without the fence. */
 #define FENCE_DEADLINE_MS 30000
 #define ANSWER_MAX (512u << 10)
 
 struct engine_query {
 	struct docker *docker;
 	struct child *child;
-	enum engine_query_kind question;
+	enum engine_query_kind kind;
 	bool lists_networks;		     /* networks are being listed; one is inspected next */
 	const struct fence_spec *fence;	     /* only during docker_query() */
 	char container[CONTAINER_NAME_SIZE]; /* the container that sets the fence */
-	bool sets;			     /* not only a check */
+	bool sets;			     /* sets the fence instead of only checking it */
 	engine_answer_fn done;
 	void *ctx;
 };
@@ -31,10 +31,10 @@ static int deadline(const struct engine_query *q)
 	return q->sets ? FENCE_DEADLINE_MS : QUERY_DEADLINE_MS;
 }
 
-/* The client could not run the program, or the machine lacks what it needs. A retry would not help. */
+/* True if the client could not run the program, or the machine lacks what the program needs. A retry would not help. */
 static bool is_no_fence(const struct engine_query *q, const struct child_result *r)
 {
-	return q->question == ENGINE_QUERY_FENCE &&
+	return q->kind == ENGINE_QUERY_FENCE &&
 	       (r->exit_status == FENCE_EXIT_NEVER || r->exit_status == 126 || r->exit_status == 127);
 }
 
@@ -42,7 +42,7 @@ static int start(struct engine_query *q, const char *subject, struct fail *f);
 
 static int judge(const struct engine_query *q, const struct child_result *r, struct fail *f)
 {
-	const char *doing = info_doing(q->question);
+	const char *doing = info_doing(q->kind);
 	if (r->timed_out) {
 		cause_set(f, FAIL_TIMEOUT, CAUSE_ENGINE_SILENT, "cannot %s: no answer within %d s", doing,
 			  deadline(q) / 1000);
@@ -67,7 +67,7 @@ static int judge(const struct engine_query *q, const struct child_result *r, str
 
 static void tell(struct engine_query *q, struct engine_answer *answer, const struct fail *f)
 {
-	/* The query may be freed from inside. */
+	/* The callback may free the query. */
 	q->done(q->ctx, f ? NULL : answer, f);
 	engine_answer_release(answer);
 }
@@ -91,7 +91,7 @@ static int read_answer(struct engine_query *q, struct engine_answer *answer, con
 	if (judge(q, r, f) == 0)
 		return info_read(answer, r->out, r->out_len, f);
 	/* A missing container is also an answer. */
-	if (q->question != ENGINE_QUERY_CONTAINER || cause_of(f) != CAUSE_NO_CONTAINER)
+	if (q->kind != ENGINE_QUERY_CONTAINER || cause_of(f) != CAUSE_NO_CONTAINER)
 		return -1;
 	fail_release(f);
 	return 0;
@@ -100,7 +100,7 @@ static int read_answer(struct engine_query *q, struct engine_answer *answer, con
 static void note_place(struct engine_query *q, const struct engine_answer *answer)
 {
 	struct docker *d = q->docker;
-	if (q->question != ENGINE_QUERY_PLACE)
+	if (q->kind != ENGINE_QUERY_PLACE)
 		return;
 	d->shares_kernel = answer->place.is_local ? SUPPORT_YES : SUPPORT_NO;
 	free(d->socket);
@@ -110,7 +110,7 @@ static void note_place(struct engine_query *q, const struct engine_answer *answe
 static void on_done(void *ctx, const struct child_result *r)
 {
 	struct engine_query *q = ctx;
-	struct engine_answer answer = { .question = q->question };
+	struct engine_answer answer = { .kind = q->kind };
 	AUTO(fail_release) struct fail f = { 0 };
 	struct child *ended = take_ptr(q->child);
 	int result = read_answer(q, &answer, r, &f);
@@ -126,10 +126,10 @@ static int start(struct engine_query *q, const char *subject, struct fail *f)
 	AUTO(strv_release) struct strv argv = { 0 };
 	if (q->lists_networks)
 		argv_network_list(&argv, q->docker->program);
-	else if (q->question == ENGINE_QUERY_FENCE)
+	else if (q->kind == ENGINE_QUERY_FENCE)
 		argv_fence(&argv, q->docker->program, q->fence, q->container);
 	else
-		info_argv(&argv, q->docker->program, q->question, subject);
+		info_argv(&argv, q->docker->program, q->kind, subject);
 	struct child_spec child = {
 		.argv = strv_argv(&argv),
 		.deadline_ms = (uint64_t)deadline(q),
@@ -144,11 +144,11 @@ struct engine_query *docker_query(struct engine *e, const struct query_spec *spe
 {
 	struct engine_query *q = new0(struct engine_query);
 	q->docker = docker_of(e);
-	q->question = spec->question;
-	q->lists_networks = spec->question == ENGINE_QUERY_NETWORK;
+	q->kind = spec->kind;
+	q->lists_networks = spec->kind == ENGINE_QUERY_NETWORK;
 	q->fence = spec->fence;
-	q->sets = spec->fence && !spec->fence->look;
-	if (spec->question == ENGINE_QUERY_FENCE)
+	q->sets = spec->fence && !spec->fence->check_only;
+	if (spec->kind == ENGINE_QUERY_FENCE)
 		token_make_container(q->container);
 	q->done = spec->done;
 	q->ctx = spec->ctx;
@@ -165,7 +165,7 @@ struct engine_query *docker_query_free(struct engine_query *q)
 {
 	if (!q)
 		return NULL;
-	/* A client that is killed may leave a container that it has created and not started. */
+	/* A client that is killed may leave behind a container that it has created but not started. */
 	if (q->child && *q->container) {
 		AUTO(strv_release) struct strv name = { 0 };
 		strv_add(&name, q->container);

@@ -1,5 +1,5 @@
-/* Whether an engine on this machine may be able to limit the size of a volume, which needs XFS with project
- * quotas. Only a try can prove it, and a failed try costs a container, so this decides where to try. */
+/* Whether an engine on this machine may be able to limit the size of a volume, which needs XFS with project quotas.
+ * Only an attempt can prove it, and a failed attempt costs a container, so this function decides whether to try. */
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_QUOTA_H
 #define HUSK_MANAGER_ENGINE_DOCKER_QUOTA_H
 

@@ -6,7 +6,7 @@
 #include "manager/engine/docker/inspect.h"
 
 #define ROUND_DEADLINE_MS 30000
-/* A create that was under way when the server exited has reached the engine by the last round. */
+/* Pauses between rounds. A create that was under way when the server exited has reached the engine by the last one. */
 static const uint64_t pauses_ms[] = { 300, 700, 2000, 4000 };
 
 struct reap {
@@ -16,7 +16,7 @@ struct reap {
 	struct child *child;
 	struct timer *pause;
 	size_t round;
-	bool missing; /* one of them does not exist (yet) */
+	bool missing; /* one of the containers does not exist (yet) */
 };
 
 static void start_round(void *ctx);

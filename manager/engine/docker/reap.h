@@ -3,8 +3,8 @@
 #ifndef HUSK_MANAGER_ENGINE_DOCKER_REAP_H
 #define HUSK_MANAGER_ENGINE_DOCKER_REAP_H
 
-/* Blocks until all of them are gone or the time is over. Names without Husk's prefix are rejected. Returns an exit
- * code. */
+/* Blocks until all containers are gone or a time limit is reached. Names must have Husk's prefix or be ids. Returns
+ * an exit code. */
 int reap_containers(const char *docker, char *const *names);
 
 #endif

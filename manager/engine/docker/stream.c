@@ -5,7 +5,7 @@
 #include "manager/engine/docker/docker.h"
 #include "manager/engine/docker/inspect.h"
 
-/* The exit status of a docker exec whose engine disconnects; it prints nothing then. */
+/* The exit status of `docker exec` when the engine disconnects. It prints nothing in that case. */
 #define CONNECTION_LOST 255
 #define DOING "reach the session"
 

@@ -1,8 +1,8 @@
-/* Containers and networks. A create is a chain of commands (find the engine, the network, run, join), each one child
- * with a deadline.
+/* Containers and networks. A create is a series of commands (find the engine, find the network, run, join). Each
+ * command is a child process with a deadline.
  *
- * A create that is cancelled is not killed in the middle, since the daemon would finish it unobserved. Its step
- * ends, and the container is removed. */
+ * A create that is cancelled is not killed in the middle, since the daemon would finish it unobserved. Instead, the
+ * current step finishes, and then the container is removed. */
 #include <signal.h>
 
 #include "base/alloc.h"
@@ -17,10 +17,10 @@
 #define QUICK_DEADLINE_MS 15000
 #define RUN_DEADLINE_MS 60000
 #define REMOVE_DEADLINE_MS 30000
-/* While another removal of the same container is under way. */
+/* For retries while another removal of the same container is under way. */
 #define REMOVE_RETRY_MS 50
 #define REMOVE_RETRIES 200
-/* While other servers create or remove networks of the same name. */
+/* For retries while other servers create or remove networks of the same name. */
 #define NETWORK_RETRY_MS 100
 #define NETWORK_TRIES 12
 /* After this time in one step the engine is pinged. If it does not answer, the step fails. */
@@ -44,35 +44,36 @@ enum step {
 struct engine_task {
 	struct list node;
 	struct docker *docker;
-	enum step step, next; /* next: after a pause */
+	enum step step, next; /* next: the step after a pause */
 	struct child *child;
 	struct timer *retry;
-	struct timer *slow;	    /* runs during a step that may take long */
-	struct engine_query *pulse; /* ping of an engine that takes long */
-	struct engine_query *look;  /* checks the labels of the container */
-	struct container_spec spec; /* its strings are owned; a remove has only the name */
-	engine_done_fn done;	    /* may be NULL */
-	engine_created_fn created;  /* instead of done, for a create */
+	struct timer *slow;	     /* runs during a step that may take long */
+	struct engine_query *pulse;  /* ping of an engine that takes long */
+	struct engine_query *labels; /* checks the labels of the container */
+	struct container_spec spec;  /* its strings are owned; a remove has only name, store and mark */
+	engine_done_fn done;	     /* may be NULL */
+	engine_created_fn created;   /* instead of done, for a create */
 	void *ctx;
 	bool cancelled;
 	char id[ID_SIZE];    /* container that was created, or is to be removed; "" = the name is used */
 	bool has_line_dir;   /* it was created with the line's folder */
-	bool has_quota;	     /* it was created with sized volumes */
+	bool has_quota;	     /* it was created with size limits on its volumes */
 	bool has_terminals;  /* it was created with the volume for terminals */
 	bool joins_late;     /* it was created without a network, and joins one next */
-	bool run_again;	     /* after the rejected container is removed */
-	bool ran_twice;	     /* an earlier container of its name ran, and was removed */
-	struct fail failure; /* of a create whose remains are being removed */
+	bool run_again;	     /* run it again once the rejected container is removed */
+	bool ran_twice;	     /* an earlier container of the same name ran, and was removed */
+	struct fail failure; /* failure of a create whose remains are being removed */
 	uint64_t min_age;    /* of networks to remove */
 	unsigned retries;
 	bool is_create;
+	bool only_looks; /* only looks for the network, and ends before a container would run */
 	unsigned network_tries;
 	bool spare_in_use;  /* one of several networks has containers */
 	bool old_in_use;    /* the network does not have the fence's bridge, and has containers */
 	char *refused;	    /* why the network was not created */
 	bool only_ended;    /* STEP_REMOVE does not touch running containers */
 	bool hung;	    /* the engine did not answer the ping of this step */
-	struct strv spares; /* networks that were created in a race */
+	struct strv spares; /* networks to remove: duplicates from a race, or the network of an older Husk */
 	struct strv env;    /* storage of spec.env */
 };
 
@@ -97,7 +98,7 @@ static void task_free(struct engine_task *t)
 	t->retry = timer_free(t->retry);
 	t->slow = timer_free(t->slow);
 	t->pulse = docker_query_free(t->pulse);
-	t->look = docker_query_free(t->look);
+	t->labels = docker_query_free(t->labels);
 	fail_release(&t->failure);
 	free((char *)t->spec.name);
 	free((char *)t->spec.image);
@@ -144,8 +145,8 @@ static int spawn_with(struct docker *d, struct strv *argv, const struct strv *na
 	return child_spawn_forgotten(d->loop, strv_argv(argv), f);
 }
 
-/* A separate process does this. `docker rm` would not wait for a container whose create is still under way in the
- * daemon. Without that program (libhusk without husk), such a container stays until its lease expires. */
+/* Uses a separate process, since `docker rm` does not wait for a container whose create is still under way in the
+ * daemon. Without the helper program (libhusk without husk), such a container stays until its lease expires. */
 void tasks_reap_later(struct docker *d, const struct strv *names)
 {
 	AUTO(strv_release) struct strv argv = { 0 }, plain = { 0 };
@@ -193,7 +194,7 @@ static void step_failed(struct engine_task *t, const struct child_result *r)
 	if (t->failure.kind == FAIL_IMAGE && t->spec.image)
 		fail_wrap(&t->failure, "image '%s'", t->spec.image);
 	bool makes = t->step == STEP_RUN || t->step == STEP_LEAVE || t->step == STEP_JOIN;
-	/* The daemon may still do it later, but the caller does not wait longer. */
+	/* The daemon may still finish the step later, but the caller does not wait any longer. */
 	if (makes && timed_out)
 		reap_made(t);
 	if (makes && !timed_out)
@@ -235,7 +236,7 @@ static void remove_ended(struct engine_task *t, const struct child_result *r)
 		step_start(t, STEP_RUN);
 		return;
 	}
-	/* Otherwise the create's own failure is reported. */
+	/* After a failed create, the create's own failure is reported, not that of the removal. */
 	if (!gone && (t->run_again || !t->is_create)) {
 		step_failed(t, r);
 		return;
@@ -245,15 +246,16 @@ static void remove_ended(struct engine_task *t, const struct child_result *r)
 
 static void place_ended(struct engine_task *t, const struct child_result *r)
 {
-	/* A client that cannot report it has no contexts, so DOCKER_HOST alone decides. */
+	/* A client that cannot report the address does not support contexts, so DOCKER_HOST alone decides. */
 	const char *host = r->exit_status == 0 ? r->out : getenv("DOCKER_HOST");
 	t->docker->shares_kernel = !host || !*host || info_is_local(host) ? SUPPORT_YES : SUPPORT_NO;
 	t->docker->has_quotas = t->docker->shares_kernel == SUPPORT_YES && quota_is_likely();
 	step_start(t, STEP_NETWORK_LIST);
 }
 
-/* Servers that create the network at the same moment create several, and then some engines cannot start containers
- * on any of them. All but the first are removed; if one of those is in use already, the first is removed instead. */
+/* When servers create the network at the same moment, there are several networks of that name, and some engines
+ * cannot start containers on any of them. All but the first are removed. If one of those is already in use, the
+ * first is removed instead. */
 static void drop_spare_networks(struct engine_task *t, const struct strv *ids)
 {
 	size_t from = t->spare_in_use ? 0 : 1, to = t->spare_in_use ? 1 : ids->n;
@@ -286,7 +288,9 @@ static void network_listed(struct engine_task *t, const struct child_result *r)
 		inspect_network_ids(r->out, &ids);
 	bool may_try = t->network_tries < NETWORK_TRIES;
 	bool old = ids.n == 1 && !inspect_network_has_bridge(r->out, ids.v[0], BRIDGE_NAME);
-	if (r->exit_status == 0 && !ids.n && !may_try && t->refused) {
+	if (t->only_looks && (ids.n != 1 || old)) {
+		task_finish(t);
+	} else if (r->exit_status == 0 && !ids.n && !may_try && t->refused) {
 		network_refused(t);
 	} else if (r->exit_status != 0 || (!ids.n && !may_try)) {
 		step_failed(t, r);
@@ -300,12 +304,15 @@ static void network_listed(struct engine_task *t, const struct child_result *r)
 	} else {
 		t->docker->old_network = old;
 		snprintf(t->docker->network, sizeof(t->docker->network), "%s", ids.v[0]);
-		step_start(t, STEP_RUN);
+		if (t->only_looks)
+			task_finish(t);
+		else
+			step_start(t, STEP_RUN);
 	}
 }
 
-/* A server that lost the race finds the other's network in the list. An engine that has just lost a network may
- * not be ready for the next. */
+/* If another server was faster, the list has its network. An engine that has just removed a network may not be ready
+ * to create the next one. */
 static void network_made(struct engine_task *t, const struct child_result *r)
 {
 	free(t->refused);
@@ -331,7 +338,7 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 		t->docker->refuses_terminals = t->run_again = true;
 		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status != 0 && t->has_line_dir && inspect_refused_mount(r->err)) {
-		/* The engine is remote, or has another file system. */
+		/* The engine is remote, or does not share our file system. */
 		log_debug("docker: folders are no longer mounted: %s", r->err);
 		t->docker->refuses_mounts = t->run_again = true;
 		step_start(t, STEP_REMOVE);
@@ -347,7 +354,7 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 	}
 }
 
-/* An engine that is down or does not answer has not rejected anything. */
+/* True if the engine is down or does not answer, so that it has not rejected the command. */
 static bool is_away(const struct engine_task *t, const struct child_result *r)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -355,7 +362,7 @@ static bool is_away(const struct engine_task *t, const struct child_result *r)
 	return r->timed_out || t->hung || cause_of(&f) == CAUSE_NO_ENGINE;
 }
 
-/* The kernel starts in the meantime. */
+/* The container changes its network while its kernel starts. */
 static void move_ended(struct engine_task *t, const struct child_result *r)
 {
 	if (t->cancelled) {
@@ -363,7 +370,8 @@ static void move_ended(struct engine_task *t, const struct child_result *r)
 	} else if (r->exit_status == 0 && t->step == STEP_LEAVE) {
 		step_start(t, STEP_JOIN);
 	} else if (r->exit_status == 0 || inspect_container_is_gone(r->err)) {
-		/* A container that has ended by now was still created. Its end is reported like that of any other. */
+		/* Even if the container has already ended, it was created. Its end is reported like that of any
+		 * other. */
 		task_finish(t);
 	} else if (is_away(t, r)) {
 		step_failed(t, r);
@@ -388,7 +396,7 @@ static void on_pulse(void *ctx, const struct engine_answer *answer UNUSED, const
 static void on_slow(void *ctx)
 {
 	struct engine_task *t = ctx;
-	struct query_spec spec = { .question = ENGINE_QUERY_VERSION, .done = on_pulse, .ctx = t };
+	struct query_spec spec = { .kind = ENGINE_QUERY_VERSION, .done = on_pulse, .ctx = t };
 	AUTO(fail_release) struct fail f = { 0 };
 	t->pulse = docker_query(&t->docker->engine, &spec, &f);
 }
@@ -403,7 +411,7 @@ static void watch_pulse(struct engine_task *t)
 	timer_start(t->slow, PULSE_AFTER_MS, 0);
 }
 
-/* Only one client at a time may prune. If another one does, it does this work too. */
+/* Only one client at a time may prune. If another client is pruning, it does this work too. */
 static void prune_ended(struct engine_task *t, const struct child_result *r)
 {
 	if (r->exit_status == 0 || strstr(r->err, "already running"))
@@ -550,7 +558,7 @@ static void step_start(struct engine_task *t, enum step step)
 	if (!t->failure.kind)
 		fail_move(&t->failure, &f);
 	fail_release(&f);
-	/* Called from the loop, since callbacks never run inside the function that started them. */
+	/* Reported from the loop, since callbacks never run inside the function that started them. */
 	timer_free(t->retry);
 	t->retry = timer_new(t->docker->loop, on_start_failed, t);
 	timer_start(t->retry, 1, 0);
@@ -571,8 +579,16 @@ struct engine_task *task_create(struct engine *e, const struct container_spec *s
 	return t;
 }
 
+void task_foresee(struct engine *e)
+{
+	struct docker *d = docker_of(e);
+	struct engine_task *t = task_new(d, &(struct container_spec){ .name = "" }, /* done= */ NULL, /* ctx= */ NULL);
+	t->only_looks = true;
+	step_start(t, d->shares_kernel ? STEP_NETWORK_LIST : STEP_PLACE);
+}
+
 /* Removes by the engine's id, since another container may get the name in the meantime. */
-static void on_look(void *ctx, const struct engine_answer *answer, const struct fail *f)
+static void on_labels(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
 	struct engine_task *t = ctx;
 	struct container_ref ref = { .name = t->spec.name, .store = t->spec.store, .mark = t->spec.mark };
@@ -583,21 +599,21 @@ static void on_look(void *ctx, const struct engine_answer *answer, const struct 
 		inspect_container_id(answer->container.id, t->id);
 	if (!f && answer->container.is_there && !*t->id)
 		(void)engine_not_meant(&t->failure, t->spec.name);
-	t->look = docker_query_free(t->look);
+	t->labels = docker_query_free(t->labels);
 	if (*t->id)
 		step_start(t, STEP_REMOVE);
 	else
 		task_finish(t);
 }
 
-static void look_first(struct engine_task *t)
+static void check_labels(struct engine_task *t)
 {
-	t->look = docker_query(
+	t->labels = docker_query(
 		&t->docker->engine,
 		&(struct query_spec){
-			.question = ENGINE_QUERY_CONTAINER, .subject = t->spec.name, .done = on_look, .ctx = t },
+			.kind = ENGINE_QUERY_CONTAINER, .subject = t->spec.name, .done = on_labels, .ctx = t },
 		&t->failure);
-	if (t->look)
+	if (t->labels)
 		return;
 	t->retry = timer_new(t->docker->loop, on_start_failed, t);
 	timer_start(t->retry, 1, 0);
@@ -609,7 +625,7 @@ struct engine_task *task_remove(struct engine *e, const struct container_ref *co
 	struct engine_task *t = task_new(docker_of(e), &spec, done, ctx);
 	t->step = STEP_REMOVE;
 	if (container->store)
-		look_first(t);
+		check_labels(t);
 	else
 		step_start(t, STEP_REMOVE);
 	return t;
@@ -645,7 +661,7 @@ void tasks_remove_and_forget(struct engine *e, char *const *containers, size_t n
 	list_for_each(t, &d->tasks, struct engine_task, node)
 		if (*t->id && !t->is_create)
 			strv_add(&names, t->id);
-		else if (*t->spec.name && !t->look)
+		else if (*t->spec.name && !t->labels)
 			strv_add(&names, t->spec.name);
 	bakery_scratches(&d->bakery, &names);
 	tasks_reap_later(d, &names);

@@ -1,5 +1,5 @@
-/* The engine's events, line by line. They come from the engine's socket if it is on this machine, which needs no
- * process, and otherwise from `docker events`. */
+/* The engine's events, line by line. If the engine is on this machine, they come from its socket, which needs no
+ * process. Otherwise they come from `docker events`. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,7 +26,7 @@ struct engine_watch {
 	struct engine_query *place; /* asks where the engine is */
 	struct stream *stream;	    /* to the engine's socket */
 	bool accepted;		    /* status 200 has arrived */
-	struct child *child;	    /* or the docker client */
+	struct child *child;	    /* the docker client, if the socket is not used */
 	struct buf line;
 	bool skipping; /* drops the rest of an over-long line */
 };
@@ -173,7 +173,7 @@ static void on_place(void *ctx, const struct engine_answer *answer UNUSED, const
 
 static int start(struct engine_watch *w, struct fail *f)
 {
-	struct query_spec place = { .question = ENGINE_QUERY_PLACE, .done = on_place, .ctx = w };
+	struct query_spec place = { .kind = ENGINE_QUERY_PLACE, .done = on_place, .ctx = w };
 	if (!w->docker->socket) {
 		w->place = docker_query(&w->docker->engine, &place, f);
 		return w->place ? 0 : -1;

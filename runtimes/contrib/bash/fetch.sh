@@ -12,7 +12,7 @@ work=$(mktemp -d "$folder/.fetch.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 pip3 download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work" "bash_kernel==$version"
 sha256sum --check --status <<<"$sum  $work/bash_kernel-$version-py2.py3-none-any.whl" || {
-	echo "fetch.sh: bash_kernel $version is not what it was when it was chosen" >&2
+	echo "fetch.sh: bash_kernel $version does not have the expected checksum" >&2
 	exit 1
 }
 python3 -m zipfile -e "$work"/*.whl "$work"

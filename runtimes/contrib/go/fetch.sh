@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds gophernotes from the Go module proxy for the packages image: fetch.sh DIRECTORY [ARCHITECTURE]
-# Runs on the host, since certificates and settings for the proxy are there and must not get into an image. Its sources
-# are pinned by its own go.sum, and that by the sum below.
+# Runs on the host, since certificates and settings for the proxy are there and must not get into an image. The sum
+# below pins gophernotes, and its go.sum pins its dependencies.
 # needs: go golang-go
 set -euo pipefail
 
@@ -25,7 +25,7 @@ cd "$work"
 read -r got source < <(GOFLAGS=-mod=mod go mod download -json "$module@$version" |
 	python3 -c 'import json, sys; found = json.load(sys.stdin); print(found["Sum"], found["Dir"])')
 [ "$got" = "$sum" ] || {
-	echo "fetch.sh: $module $version is not what it was when it was chosen" >&2
+	echo "fetch.sh: $module $version does not have the expected checksum" >&2
 	exit 1
 }
 cp -r "$source" "$work/gophernotes"

@@ -5,8 +5,8 @@ import vm from "node:vm";
 
 const NAME = "husk";
 
-// Built-ins without a literal are the same objects on both sides, so `instanceof` works for them: a Buffer is a
-// Uint8Array, a Date from a library is a Date.
+// Built-ins that no literal creates are the same objects inside and outside the context, so `instanceof` works for
+// them: a Buffer is a Uint8Array, a Date from a library is a Date.
 const SHARED = new Set([
   "ArrayBuffer",
   "SharedArrayBuffer",
@@ -36,7 +36,7 @@ const SHARED = new Set([
   "console",
 ]);
 
-/** A name in the global scope that cells may still declare or assign again. */
+/** Defines a global name that cells may declare or assign again. */
 export function define(context, name, value, enumerable = false) {
   Object.defineProperty(context, name, { value, writable: true, configurable: true, enumerable });
 }
@@ -46,13 +46,13 @@ const getters = new WeakSet();
 /** True for a getter of the kernel, which runs no user code. */
 export const isOwnGetter = (getter) => getters.has(getter);
 
-/** Registers such a getter. */
+/** Registers a getter of the kernel. */
 export function ownGetter(getter) {
   getters.add(getter);
   return getter;
 }
 
-/** Node requires its own global object as `this` of its accessors. */
+/** Copies a global accessor into the context. Node requires its own global object as `this` of the accessor. */
 function mirror(context, name, enumerable) {
   Object.defineProperty(context, name, {
     get: ownGetter(() => globalThis[name]),
@@ -64,7 +64,7 @@ function mirror(context, name, enumerable) {
   });
 }
 
-/** A property that becomes an ordinary one on first use. */
+/** Defines a property that is loaded on first use and is an ordinary property from then on. */
 function defineLazily(context, name, load) {
   Object.defineProperty(context, name, {
     get: ownGetter(() => {
@@ -78,8 +78,8 @@ function defineLazily(context, name, load) {
   });
 }
 
-// Node loads most of these on first access, even to their descriptor. Those of fetch take as long as everything else
-// at the start of the kernel.
+// Node loads most of these classes on first access, even to their descriptor. Those of fetch take as long as everything
+// else at the start of the kernel.
 const isClass = (name) => typeof name === "string" && /^[A-Z]/.test(name);
 
 function copyGlobals(context) {
@@ -97,7 +97,7 @@ function copyGlobals(context) {
   define(context, "global", context);
 }
 
-/** As at Node's prompt: the built-in modules are available without require(). */
+/** Makes the built-in modules available without require(), as at Node's prompt. */
 function defineModules(context, require) {
   for (const name of builtinModules) {
     if (/^_|\//.test(name) || name in context) continue;
@@ -105,9 +105,10 @@ function defineModules(context, require) {
   }
 }
 
-/** Returns { context, name }; the inspector knows the context by that name. */
+/** Returns { context, name }; the inspector finds the context by that name. */
 export function createContext() {
-  // DONT_CONTEXTIFY: an ordinary global object. A sandbox object behind it would make every global variable many times slower.
+  // DONT_CONTEXTIFY creates an ordinary global object. With a contextified object, every access to a global variable
+  // would be many times slower.
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
     name: NAME,
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,

@@ -1,4 +1,4 @@
-// File descriptors with numbers that cells do not hit when they close "all files" by number.
+// File descriptors with high numbers, which cells do not close when they close "all files" by number.
 
 import fs from "node:fs";
 
@@ -10,7 +10,7 @@ export function withHighNumbers(open) {
   try {
     for (let fd = 0; fd < FIRST; taken.push(fd)) fd = fs.openSync("/dev/null");
   } catch {
-    // The limit is lower.
+    // The limit of open files is lower.
     fs.closeSync(taken.pop());
     fs.closeSync(taken.pop());
     fs.closeSync(taken.pop());

@@ -1,14 +1,15 @@
-// MIME bundles: from values to the link's format (docs/protocol.md, section 2).
+// Converts values to MIME bundles in the link's format (docs/protocol.md, section 2).
 
 import util from "node:util";
+import { addChart } from "./charts.mjs";
 import { TEXT_MAX, shorten, valid } from "./text.mjs";
 
 const MIME = /^[!-~]{1,63}\/[!#-[\]-~]{1,64}$/;
 const BUNDLE_MAX = 32;
 // Limits for the JSON form of a value; data for display() may be larger.
 const PLAIN = { depth: 50, containers: 10_000, length: 1 << 20 };
-const LINK = { depth: 90, containers: 90_000, length: 12 << 20 }; // kernels/cells/link.h counts both
-const INTEGER_MAX = 2 ** 63; // larger numbers are not JSON to every reader
+const LINK = { depth: 90, containers: 90_000, length: 12 << 20 }; // below the limits of kernels/cells/link.h
+const INTEGER_MAX = 2 ** 63; // some JSON parsers cannot read larger integers
 
 const MAGIC = [
   ["image/png", /^\x89PNG\r\n/],
@@ -23,13 +24,13 @@ const MAGIC = [
 
 const isJson = (mime) => mime === "application/json" || mime.endsWith("+json");
 const isText = (mime) => mime.startsWith("text/") || /(?:\+xml|\/javascript|\/xml)$/.test(mime);
-/** True if a bundle has base64 for this type. */
+/** True if data of this type is base64 in a bundle. */
 export const isBase64 = (mime) => !isJson(mime) && !isText(mime);
 const isBytes = (value) => ArrayBuffer.isView(value) || util.types.isAnyArrayBuffer(value);
 
 class NotPlain extends Error {}
 
-/** A copy of plain data that is JSON to every reader. Throws NotPlain for everything else. */
+/** Copies values that every JSON parser reads alike. Throws NotPlain for all other values. */
 class Plain {
   #limits;
   #above = new Set();
@@ -72,7 +73,7 @@ class Plain {
   #object(object) {
     const prototype = Object.getPrototypeOf(object);
     if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw new NotPlain();
-    if (prototype !== null && !Object.hasOwn(prototype, "isPrototypeOf")) throw new NotPlain(); // no Object.prototype of any side
+    if (prototype !== null && !Object.hasOwn(prototype, "isPrototypeOf")) throw new NotPlain(); // not an Object.prototype, of this context or another
     const copy = {};
     for (const key of Reflect.ownKeys(object)) {
       const property = Object.getOwnPropertyDescriptor(object, key);
@@ -101,7 +102,7 @@ function plainJson(value) {
 
 function asJson(value) {
   const text = JSON.stringify(value);
-  if (text === undefined) throw new TypeError("display: there is no JSON for this value");
+  if (text === undefined) throw new TypeError("display: this value cannot be converted to JSON");
   try {
     return new Plain(LINK).copy(JSON.parse(text));
   } catch (error) {
@@ -119,7 +120,7 @@ function bytesOf(value) {
 function base64(mime, value) {
   if (isBytes(value)) return bytesOf(value).toString("base64");
   if (Array.isArray(value) || typeof value !== "string")
-    throw new TypeError(`display: ${mime} is given as a Buffer or as base64`);
+    throw new TypeError(`display: ${mime} must be a Buffer or base64`);
   const text = value
     .replace(/^data:[^,]*;base64,/, "")
     .replace(/\s+/g, "")
@@ -131,7 +132,7 @@ function base64(mime, value) {
 }
 
 function entry(mime, value) {
-  if (!MIME.test(mime)) throw new TypeError(`display: ${util.inspect(mime)} is no MIME type`);
+  if (!MIME.test(mime)) throw new TypeError(`display: ${util.inspect(mime)} is not a MIME type`);
   if (isJson(mime)) return asJson(value);
   if (isBase64(mime)) return base64(mime, value);
   return valid(isBytes(value) ? bytesOf(value).toString() : Array.isArray(value) ? value.join("") : value);
@@ -142,6 +143,7 @@ function bundleOf(parts) {
   for (const [mime, value] of Object.entries(parts).slice(0, BUNDLE_MAX)) {
     if (value !== undefined && value !== null) bundle[mime] = entry(mime, value);
   }
+  addChart(bundle);
   return bundle;
 }
 
@@ -152,14 +154,14 @@ function sniff(bytes) {
 
 const { inspect } = util;
 
-/** The text of inspect() for values that it shows unchanged; undefined for any other. */
+/** The text that inspect() would return, for simple values; undefined for any other. */
 function plainText(value) {
   if (util.inspect !== inspect || inspect.defaultOptions.numericSeparator) return undefined; // a cell has changed the format
   if (typeof value === "number") return Object.is(value, -0) ? "-0" : `${value}`;
   return typeof value === "boolean" ? `${value}` : undefined;
 }
 
-/** A value as the prompt shows it, and as JSON if it is plain data. `errors` cleans errors in the text. */
+/** Returns a value as Node's prompt shows it, and as JSON if it is plain data. `errors` cleans stacks in the text. */
 export function valueBundle(value, errors) {
   const plain = plainText(value);
   if (plain !== undefined) return { "text/plain": plain };
@@ -178,7 +180,10 @@ export function valueBundle(value, errors) {
   const note = "characters (print a part of it, or write it to a file in /workspace)";
   const bundle = { "text/plain": shorten(valid(errors.clean(text)), TEXT_MAX, note) };
   const json = plainJson(value);
-  if (json !== undefined) bundle["application/json"] = json;
+  if (json !== undefined) {
+    bundle["application/json"] = json;
+    addChart(bundle);
+  }
   return bundle;
 }
 
@@ -207,7 +212,7 @@ function partsOf(value) {
   return parts;
 }
 
-/** An argument of display() as a bundle. */
+/** Converts an argument of display() to a bundle. */
 export function displayBundle(value, errors) {
   if (typeof value === "string") return bundleOf({ "text/html": value });
   if (typeof value !== "object" || value === null) return valueBundle(value, errors);
@@ -219,7 +224,7 @@ export function displayBundle(value, errors) {
   return Object.keys(bundle).length ? bundle : valueBundle(value, errors);
 }
 
-/** Shortens a bundle that was too long for one message, and says so in it. */
+/** Removes the largest part of a bundle that is too long for one message, and adds a note about that. */
 export function dropLargest(bundle) {
   const size = (mime) => JSON.stringify(bundle[mime]).length;
   const mimes = Object.keys(bundle).filter((mime) => mime !== "text/plain");

@@ -10,22 +10,22 @@ const SOURCES_MAX = 4 << 20; // characters
 const MESSAGE_MAX = 16 << 10;
 const DETAILS_MAX = 2000; // characters of an error with all its properties
 const KERNEL = new URL("..", import.meta.url).href;
-const KERNEL_PATH = fileURLToPath(KERNEL); // CommonJS files have such names
+const KERNEL_PATH = fileURLToPath(KERNEL); // frames of CommonJS files have paths instead of URLs
 const ENTRIES = ["node:inspector:", `${KERNEL}husk/turns.mjs:`]; // all frames below these belong to the kernel
-// So does this one, if it is directly below the top level of a cell: the kernel runs cells this way, and a cell
-// cannot call it.
+// A frame with this text also belongs to the kernel if it is directly below the top level of a cell: the kernel runs
+// cells this way, and a cell cannot call it.
 const RUN = "Script.runInContext (node:vm:";
 const TOP_LEVEL = /^\s*(?:at )?<cell[- ]\d+>:\d+:\d+$/;
 const CELL = /<cell-(\d+)>(?::(\d+):(\d+))?/g;
 
-// V8 accepts no space in a script's name.
+// A script's name in V8 must not contain a space.
 export const scriptName = (number) => `<cell-${number}>`;
 
-// Also in the form of node:test, without "at".
+// Also matches frames as node:test prints them, without "at".
 const FRAME =
   /^\s+(?:at |\.\.\. \d+ lines matching |(?:[^()]* \()?(?:async )?(?:file:|node:|<cell[- ]|\/)[^()]*:\d+:\d+\)?$)/;
 const FOREIGN = /\/node_modules\/|[( ]node:/;
-const RUN_SHOWN = 3; // frames of packages in a row; of more, only the one that raised and the one that was entered are shown
+const RUN_SHOWN = 3; // consecutive frames of packages; of more, only the first and the last are shown
 
 const isEntry = (line, above) =>
   ENTRIES.some((entry) => line.includes(entry)) || (line.includes(RUN) && TOP_LEVEL.test(above));
@@ -38,12 +38,12 @@ function withoutFrames(text, isUnwanted) {
     const isFrame = FRAME.test(line);
     below = isFrame && (below || isEntry(line, kept.at(-1)));
     if (!below && !(isFrame && isUnwanted(line))) kept.push(line);
-    else if (line.endsWith(" {") && !kept.at(-1)?.endsWith(" {")) kept.push(`${kept.pop()} {`); // of the properties that follow
+    else if (line.endsWith(" {") && !kept.at(-1)?.endsWith(" {")) kept.push(`${kept.pop()} {`); // the properties that follow need the brace
   }
   return kept.join("\n");
 }
 
-/** Keeps two of many frames in a row that belong to packages or to Node. */
+/** Folds consecutive frames of packages or Node: of many, keeps the first and the last. */
 function folded(text) {
   const kept = [];
   let run = [];
@@ -53,13 +53,13 @@ function folded(text) {
       run.splice(
         1,
         0,
-        `${/^\s*/.exec(run[0])[0]}[... ${middle.length} of packages left out, _error.stack has them ...]`,
+        `${/^\s*/.exec(run[0])[0]}[... ${middle.length} frames of packages left out, _error.stack has them ...]`,
       );
     kept.push(...run);
     run = [];
   };
   for (const line of text.split("\n")) {
-    const isLast = line.endsWith(" {"); // end of its stack: properties follow
+    const isLast = line.endsWith(" {"); // the last frame of a stack, before the error's properties
     if (/^\s+at /.test(line) && FOREIGN.test(line)) run.push(line);
     else {
       flush();
@@ -71,7 +71,7 @@ function folded(text) {
   return kept.join("\n");
 }
 
-/** The reason in the properties of an HTTP client's error, as text; undefined if there is none. */
+/** The server's reply in the properties of an HTTP client's error, as text; undefined if there is none. */
 function responseText(error) {
   const own = (object, key) => {
     const value =
@@ -98,12 +98,13 @@ const isInternal = (line) => isKernel(line) || line.includes("(node:internal/") 
 
 const isError = (value) => util.types.isNativeError(value) || value instanceof Error;
 
-const MISSING = /^Cannot find (?:module|package) '((?:@[\w.~-]+\/)?[\w~-][\w.~-]*)(?:\/[^']*)?'/;
-const REQUIRED_BY = /\nRequire stack:\n(?:- .*(?:\n|$))+/; // of the message: the frames have it too
+const MISSING = /^Cannot find (?:module|package) '(?:@[\w.~-]+\/)?[\w~-][\w.~-]*(?:\/[^']*)?'/;
+const REQUIRED_BY = /\nRequire stack:\n(?:- .*(?:\n|$))+/; // in the message; the stack frames show the same
+const REQUIRED_BY_CELL = /\nRequire stack:\n- <cell>(?=\s|$)/;
+const MISSING_FIELDS = /\s\{\n {2}code: '(?:ERR_)?MODULE_NOT_FOUND'(?:,\n {2}requireStack: \[[^\]]*\])?\n\}$/;
 
-/** The package that is missing according to an error, or undefined. */
-const missingPackage = ({ code, message }) =>
-  code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND" ? MISSING.exec(message)?.[1] : undefined;
+const isMissingPackage = ({ code, message }) =>
+  (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") && MISSING.test(message);
 
 function typeOf(error) {
   const { name, constructor } = error;
@@ -115,7 +116,7 @@ export class Errors {
   #sources = new Map();
   #size = 0;
 
-  /** Positions in errors are translated to the user's text, for the latest cells. */
+  /** Remembers the source of a cell, to translate positions in errors to the user's text. Keeps the latest cells. */
   know(source) {
     if (!source.edits) return;
     this.#sources.set(source.number, source);
@@ -159,15 +160,15 @@ export class Errors {
     clean(error);
   }
 
-  /** As Node shows it, with cause, errors and own properties; always a string, whatever the error's own methods
-   * do. If the properties are whole requests and sockets, only their names are shown. */
+  /** Returns an error as Node shows it, with cause, errors and own properties; always a string, whatever the error's
+   * own methods do. If the properties are whole requests and sockets, only their names are shown. */
   text(error) {
     try {
       this.cleanStacks(error);
       const text = this.#inspect(error, util.inspect.defaultOptions.depth);
       if (text.length <= DETAILS_MAX) return text;
       const shallow = this.#inspect(error, 0);
-      if (text.length - shallow.length < DETAILS_MAX / 2) return text; // the message itself is long
+      if (text.length - shallow.length < DETAILS_MAX / 2) return text; // the message is long, not the properties
       const response = responseText(error);
       return response
         ? shallow.replace(/^(\s*response): \[.*\](,?)$/m, (_all, name, comma) => `${name}: ${response}${comma}`)
@@ -193,25 +194,24 @@ export class Errors {
   report(thrown) {
     try {
       if (isError(thrown)) {
-        const missing = missingPackage(thrown);
-        if (missing) return this.#reportMissing(thrown, missing);
+        if (isMissingPackage(thrown)) return this.#reportMissing(thrown);
         return this.#fields(typeOf(thrown), String(thrown.message), this.text(thrown));
       }
     } catch {
-      // An error with hostile properties is shown as a value.
+      // An error whose properties throw is shown as a value.
     }
     const shown = this.text(thrown);
     return this.#fields("Thrown", shown, `Uncaught ${shown}`);
   }
 
-  /** The message is one line; the last one says what to do. */
-  #reportMissing(error, name) {
-    const hint = `'${name}' is not installed: name it in the session's dependencies, or run npm install ${name}.`;
-    const traceback = this.text(error).replace("\nRequire stack:\n- <cell>\n", "\n");
-    return this.#fields(typeOf(error), String(error.message).replace(REQUIRED_BY, ""), `${traceback}\n${hint}`);
+  /** Reports a missing package with a message of one line. The server adds what to do, because only it knows whether
+   * the session has a network. */
+  #reportMissing(error) {
+    const traceback = this.text(error).replace(REQUIRED_BY_CELL, "").replace(MISSING_FIELDS, "");
+    return this.#fields(typeOf(error), String(error.message).replace(REQUIRED_BY, ""), traceback);
   }
 
-  /** A mistake in the cell's own text: its position, and a caret below it. */
+  /** Reports a syntax error in the cell's own text: its position, and the line with a caret below the error. */
   reportSyntax(error, source, line, column) {
     const at = source.origin(line, column);
     const text = source.code.split("\n")[at.line] ?? "";
@@ -221,16 +221,13 @@ export class Errors {
     return this.#fields(typeOf(error), error.message, `<cell ${source.number}>:${at.line + 1}\n${where}${head}`);
   }
 
-  /** An event that ended the cell and is not an error of its code; `stack` says where. */
-  reportEnd(type, message, stack = "") {
+  /** Reports an event that ended the cell but is not an error of its code; `stack` says where it happened. */
+  reportEnd({ type, message, exitCode }, stack = "") {
     const frames = stack
       .split("\n")
       .filter((line) => /^\s+at /.test(line))
       .join("\n");
-    return this.#fields(
-      type,
-      message,
-      `${type}: ${message}\n${withoutFrames(this.clean(frames), isInternal)}`.trimEnd(),
-    );
+    const traceback = `${type}: ${message}\n${withoutFrames(this.clean(frames), isInternal)}`.trimEnd();
+    return { ...this.#fields(type, message, traceback), exit_code: exitCode };
   }
 }

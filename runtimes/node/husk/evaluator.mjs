@@ -1,5 +1,5 @@
-// Runs source text in a context as V8's own console does (replMode): declarations of all kinds stay and can be
-// repeated, and `await` works at top level. Only the inspector offers that.
+// Runs source text in a context as V8's own console does (replMode): declarations of all kinds persist and can be
+// repeated, and `await` works at top level. Only the inspector offers this mode.
 
 import inspector from "node:inspector";
 import vm from "node:vm";
@@ -24,15 +24,15 @@ function primitive(remote) {
 }
 
 export class Evaluator {
-  #control = new inspector.Session(); // never runs code: it can always terminate the others
+  #control = new inspector.Session(); // never runs code, so it can always terminate code of the other session
   #session = null;
   #context;
   #contextId;
-  #box; // holds a value, so that we get the value itself and not the inspector's description
+  #box; // receives a value from the inspector, which would otherwise only return a description
   #boxId;
   #evaluating = false;
 
-  // `box` is an object that the expression `boxExpression` finds in the context, which the inspector knows by its name.
+  // `boxExpression` evaluates to the object `box` in the context. The inspector finds the context by its name.
   constructor(contextName, box, boxExpression, context) {
     this.#context = context;
     this.#box = box;
@@ -54,9 +54,9 @@ export class Evaluator {
     });
   }
 
-  // Calls back with { value }, { thrown } or { syntax: thrown, line, column }. The last one comes at once, the others
-  // when the code and everything that it awaits at top level is done. Never calls back if the code is terminated or
-  // awaits forever.
+  // Calls back with { value }, { thrown } or { syntax: thrown, line, column }. A syntax error is reported at once, the
+  // others when the code and everything that it awaits at top level is done. Never calls back if the code is terminated
+  // or awaits forever.
   evaluate(source, callback) {
     if (!this.#session) this.#connect();
     const session = this.#session;
@@ -70,7 +70,7 @@ export class Evaluator {
       if (result.objectId) session.post("Runtime.releaseObjectGroup", { objectGroup: GROUP });
       if (!details) callback({ value });
       else if (inside)
-        // nothing has run: code that runs fails later, as a rejected promise
+        // Nothing has run: errors of running code arrive later, as a rejected promise.
         callback({ syntax: value, line: details.lineNumber, column: details.columnNumber });
       else callback({ thrown: value });
     });
@@ -78,14 +78,14 @@ export class Evaluator {
     this.#evaluating = false;
   }
 
-  // The same for text that declares nothing and awaits nothing: for it V8's console mode makes no difference, and
-  // this is faster.
+  // Does the same for text that declares and awaits nothing. V8's console mode makes no difference for such text, and
+  // running it without the inspector is faster.
   evaluatePlain(source, callback) {
     let script;
     try {
       script = new Script(source, COMPILE);
     } catch {
-      this.evaluate(source, callback); // says where the mistake is
+      this.evaluate(source, callback); // reports the position of the error
       return;
     }
     let reply;
@@ -108,8 +108,8 @@ export class Evaluator {
     return found;
   }
 
-  /** [name, value] of those among `wanted` that are declared so; undefined = all. Runs no code except the names
-   * themselves. */
+  /** Returns [name, value] for the names in `wanted` that let, const or class have declared; undefined = all of them.
+   * Evaluates only the names, without side effects. */
   lexical(wanted) {
     const names = this.lexicalNames();
     const pairs = [];
@@ -162,7 +162,7 @@ export class Evaluator {
     return value;
   }
 
-  // Ends all JavaScript on the stack, uncatchably, at its next interrupt check.
+  // Ends all JavaScript on the stack at its next interrupt check. The code cannot catch this.
   terminate() {
     clearImmediatesBehind();
     clearAsyncIdStack();
@@ -171,13 +171,13 @@ export class Evaluator {
     this.#control.post("Runtime.terminateExecution");
   }
 
-  // The same for the caller itself: does not return.
+  // Ends the caller itself in the same way. Does not return.
   terminateHere() {
-    for (;;) this.terminate(); // a request may still be rejected while another one is being processed
+    for (;;) this.terminate(); // repeated: a request can be rejected while another one is being processed
   }
 
-  // Abandons the evaluated code. An inspector session must not outlive a promise that it waits for: when such a
-  // promise is collected, V8 answers the request in the middle of the collection, and the process dies.
+  // Abandons the evaluated code. An inspector session must not outlive a promise that it waits for: if such a promise
+  // is garbage-collected, V8 answers the request during the collection, and the process crashes.
   forget() {
     this.#session?.disconnect();
     this.#session = null;

@@ -1,17 +1,18 @@
-// Resolves names of packages for ES modules. Node searches NODE_PATH, where `dependencies` and global packages are,
-// only for require(). The kernel uses this directly, and every other Node of a session by preload.cjs.
+// Resolves names of packages for ES modules. Node itself searches NODE_PATH, where `dependencies` and global packages
+// are, only for require(). The kernel loads this file directly; other Node processes of a session load it through
+// preload.cjs.
 "use strict";
 
 const path = require("node:path");
 const { pathToFileURL } = require("node:url");
 
-/** Packages of NODE_PATH are resolved as neighbours of these. */
+/** Returns one address per folder of NODE_PATH. Packages of the folder are resolved as if imported from there. */
 function parentsOf(nodePath = "") {
   const folders = nodePath.split(path.delimiter).filter(path.isAbsolute);
   return folders.map((folder) => pathToFileURL(path.join(folder, "..", "cell.mjs")).href);
 }
 
-/** Node's own result, else that of the first folder that has one. */
+/** Returns Node's own result, or else that of the first folder that has the package. */
 function findFrom(parents, specifier, context, next) {
   try {
     return next(specifier, context);
@@ -21,7 +22,7 @@ function findFrom(parents, specifier, context, next) {
       try {
         return next(specifier, { ...context, parentURL });
       } catch {
-        // Try the next one.
+        // Try the next folder.
       }
     }
     throw error;

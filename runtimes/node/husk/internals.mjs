@@ -1,10 +1,10 @@
-// Internals that Node does not offer in public. All of them are here, since an upgrade of Node must check them.
+// Internals of Node that are not public. They are all in this file, because each upgrade of Node must check them.
 
 import { compileFunction } from "node:vm";
 
 function binding(name) {
   const before = process.noDeprecation;
-  process.noDeprecation = true; // DEP0111 is for programs that do not need it
+  process.noDeprecation = true; // no DEP0111 warning, since the kernel needs process.binding()
   try {
     return process.binding(name);
   } finally {
@@ -17,7 +17,7 @@ export const { Signal } = binding("signal_wrap");
 
 const asyncWrap = binding("async_wrap");
 
-// As Node does when an exception leaves a callback: terminated code cannot pop what it pushed.
+// Node calls this when an exception leaves a callback. Terminated code cannot pop the IDs that it pushed either.
 export const { clearAsyncIdStack } = asyncWrap;
 
 const anImmediate = setImmediate(() => {});
@@ -32,8 +32,8 @@ export function kernelImmediate(callback) {
 
 const nothing = () => {};
 
-// Makes Node count one more immediate than it has. Node also refers to the ends of its list by other means than their
-// links.
+// Makes Node count one more immediate than it has, by unlinking an immediate that is still counted. That immediate
+// needs neighbours, because Node's list also points to its first and last entries.
 function countOneMore() {
   const [first, counted, last] = [nothing, nothing, nothing].map((callback) => setImmediate(callback));
   counted.unref();
@@ -45,10 +45,10 @@ function countOneMore() {
 
 let again = null; // an immediate that Node may call again
 
-// Removes the immediates that wait behind the running one, in case that one is terminated: Node then drops them but
-// still counts them, and an event loop that expects immediates spins forever. If another one ran before it in this
-// turn, Node returns to the running one itself and would fail forever, since it has already begun. So it is replaced
-// by one that does nothing.
+// Removes the immediates that wait behind the running immediate, in case that one is terminated. Otherwise Node would
+// drop the waiting ones but still count them, and the event loop would spin forever. If another immediate ran earlier
+// in this turn, Node calls the running one again and would fail forever, since it has already begun. So its callback is
+// replaced by one that does nothing.
 export function clearImmediatesBehind() {
   const running = asyncWrap.execution_async_resources.find((resource) => resource instanceof Immediate);
   for (let immediate = running?._idleNext, next; immediate; immediate = next) {
@@ -64,14 +64,14 @@ export function clearImmediatesBehind() {
 
 let draining = false;
 
-// Ticks and microtasks behind a terminated one run at the end of the next callback, whenever that is. This makes such
+// Ticks and microtasks behind a terminated one run only after the next callback, whenever that is. This function causes
 // a callback in the same turn of the event loop, before the timers.
 export function drainThisTurn() {
   if (draining) return;
   draining = true;
   new Signal().close(() => {
     draining = false;
-    clearImmediate(again); // if Node had no need to call it, since only what it had called was terminated
+    clearImmediate(again); // in case Node has not called it again
     again = null;
   });
 }
@@ -89,7 +89,7 @@ export function parser() {
   return acorn;
 }
 
-// Sets whether writes to the socket's descriptor block. Only during a write: libuv's reads would block too.
+// Sets whether writes to the socket's descriptor block. Only for use during a write: libuv's reads would block too.
 export function setBlocking(socket, value) {
   socket._handle?.setBlocking?.(value);
 }
@@ -109,6 +109,5 @@ export function hideOwnWarnings() {
   };
 }
 
-// process.exit() calls listeners and sets a flag that keeps callbacks from running; this function just ends the
-// process.
+// Only ends the process. process.exit() would also call listeners, and sets a flag that stops callbacks.
 export const reallyExit = process.reallyExit.bind(process);

@@ -1,8 +1,8 @@
 // SIGINT, the interrupt that PID 1 sends: ends the running cell, and does nothing at any other time.
 //
-// A signal is noticed twice. The event loop notices it here when the cell waits. A worker (watcher.mjs) notices it
-// when the cell blocks the loop: the worker makes the main thread check itself at its next interrupt check, also in
-// `while (true);`. The check decides, without a race, whether there is user code on the stack that must end.
+// A signal is noticed in two places. The event loop notices it here while the cell waits. A worker (watcher.mjs)
+// notices it while the cell blocks the loop, even in `while (true);`, and makes the main thread call #check at V8's
+// next interrupt check. #check decides, without a race, whether there is user code on the stack that must end.
 
 import util from "node:util";
 import { Worker } from "node:worker_threads";
@@ -10,9 +10,9 @@ import { Signal } from "./internals.mjs";
 import { afterTurns, nextTurn } from "./turns.mjs";
 
 const SIGINT = 2;
-const LOOK = "_huskLook"; // name by which the worker finds it
+const CHECK = "_huskCheck"; // name by which the worker finds #check
 const KERNEL = new URL("..", import.meta.url).href;
-// A cell without a call, a template or an import ends at once.
+// Without a call, a template or an import, a cell is assumed to end at once.
 const mayTakeTime = (code) => /[(`]|\bimport\b/.test(code);
 const FRAMES_SEEN = 200;
 const STUCK_AFTER = 3; // checks, 2 ms apart
@@ -20,11 +20,11 @@ const PATIENCE = 50;
 
 const isKernel = (frame) => frame.scriptName.startsWith(KERNEL);
 const isNode = (frame) => frame.scriptName.startsWith("node:");
-// Calls the user's microtasks: the kernel's own have frames of the kernel.
+// Node's function that runs microtasks. If all frames are Node's, the microtask is the user's: the kernel's own have
+// frames of the kernel.
 const isDraining = (frame) => frame.functionName === "processTicksAndRejections";
 const isUsers = (frame) => !isKernel(frame) && !isNode(frame);
-// Loads one of Node's own modules. That takes a moment, and a module that is terminated in the middle would stay half
-// loaded.
+// The frame that loads one of Node's own modules. A module that is terminated in the middle would stay half loaded.
 const isLoading = (frame) => isNode(frame) && frame.functionName === "compileForInternalLoader";
 const isHolding = (frame) => frame.functionName === "hold" && frame.scriptName === import.meta.url;
 
@@ -32,10 +32,10 @@ export class Interrupts {
   #evaluator;
   #running = false;
   #seen = 0; // signals seen by the event loop
-  #earlier = 0; // of these, before the cell began
+  #earlier = 0; // number of these that came before the cell began
   #offset = 0; // difference between the worker's count and ours
-  #worker = null; // started late: it costs more memory than everything else, and prepared sessions may wait long for their first cell
-  #terminated = 0; // how often
+  #worker = null; // started late, because it needs more memory than everything else
+  #terminated = 0; // how often code was terminated
   #pending = false; // a signal came while held
   #onInterrupt;
   #onStop;
@@ -56,14 +56,14 @@ export class Interrupts {
     if (this.#running) this.#onInterrupt();
   }
 
-  // Calls `next` when the worker watches, if this code could need it. A worker that connected in the middle of the
-  // cell would miss the first signal, and V8 does not allow that at every place.
+  // Calls `next`; if the code may take time, only once the worker is watching. A worker that connected during the cell
+  // would miss the first signal, and V8 does not let a worker connect at every point.
   prepare(code, next) {
     if (this.#worker || !mayTakeTime(code)) next();
     else this.#startWatcher(next);
   }
 
-  // A cell begins; not before the loop has read the signals that came before it (afterTurns).
+  // A cell begins. The caller has waited until the loop has read all earlier signals (afterTurns).
   arm() {
     this.#earlier = this.#seen;
     this.#pending = false;
@@ -74,9 +74,8 @@ export class Interrupts {
     this.#running = false;
   }
 
-  // Runs code that must not be terminated in the middle. A check sees on the stack that this function runs. A counter
-  // would be wrong: a check can come before the first line of this function, and terminated code does not decrement
-  // anything.
+  // Runs code that must not be terminated in the middle. A check finds this function on the stack. A counter would not
+  // work: a check can come before the first line of this function, and terminated code would not decrement it.
   hold(uncut) {
     try {
       return uncut();
@@ -96,10 +95,10 @@ export class Interrupts {
       next = null;
       call?.();
     };
-    process[LOOK] = (...question) => this.#look(...question);
+    process[CHECK] = (...args) => this.#check(...args);
     try {
       worker = new Worker(new URL("watcher.mjs", import.meta.url), {
-        workerData: { look: `process.${LOOK}`, signal: SIGINT },
+        workerData: { check: `process.${CHECK}`, signal: SIGINT },
         env: {},
         execArgv: [],
         argv: [],
@@ -113,8 +112,8 @@ export class Interrupts {
     this.#offset = this.#seen;
     let offset = Infinity;
     worker.on("message", (count) => {
-      delete process[LOOK];
-      // By then our count includes everything in the worker's, and perhaps more.
+      delete process[CHECK];
+      // After these turns our count includes every signal that the worker has counted, and perhaps more.
       afterTurns(() => {
         offset = Math.min(offset, this.#seen - count);
         this.#offset = offset;
@@ -131,7 +130,7 @@ export class Interrupts {
 
   // Called by the worker, on this thread, on top of the running code; `turn` is the last return value. Returns the
   // turn of the event loop if it wants to be called again, -N if it has now terminated code for the Nth time, else 0.
-  #look(count, asked, turn) {
+  #check(count, tries, turn) {
     const { loopCount } = performance.nodeTiming.uvMetricsInfo;
     const signal = count + this.#offset;
     if (this.#running && signal <= this.#earlier) return 0; // meant for an earlier cell
@@ -142,16 +141,16 @@ export class Interrupts {
       return 0;
     }
     if (below.some(isLoading)) return loopCount;
-    const turns = asked > 0 && turn !== loopCount;
+    const turns = tries > 0 && turn !== loopCount;
     if (turns && (below.length === 0 || signal <= this.#seen)) return 0; // the event loop has seen the signal too
-    // Without a frame the loop is about to turn, or is between two of many microtasks if it does not.
-    const draining = below.length === 0 ? asked >= STUCK_AFTER : isDraining(below[0]) && below.every(isNode);
-    // Code that runs between two cells gets time to end. If it does not, it blocks the next cell.
-    if (!(draining || below.some(isUsers)) || (!this.#running && asked < PATIENCE)) return loopCount;
+    // Without a frame the loop is about to begin a new turn. If it stays in this turn, it is running many microtasks.
+    const draining = below.length === 0 ? tries >= STUCK_AFTER : isDraining(below[0]) && below.every(isNode);
+    // Code that runs between two cells gets time to end, and is terminated after that, since it blocks the next cell.
+    if (!(draining || below.some(isUsers)) || (!this.#running && tries < PATIENCE)) return loopCount;
     this.#onStop();
     const number = ++this.#terminated;
     nextTurn(() => this.#worker?.postMessage(number));
-    this.#evaluator.terminate(); // call nothing from here on: the call would be terminated instead
+    this.#evaluator.terminate(); // from here on, call nothing: the call would be terminated instead of the cell
     return -number;
   }
 }

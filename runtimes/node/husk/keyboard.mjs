@@ -1,5 +1,5 @@
-// process.stdin: at its end, unless the cell is interactive. Then a read sends a prompt, and the client that ran the
-// cell answers it.
+// process.stdin. In an interactive cell a read sends a prompt, and the client that ran the cell answers it. In any
+// other cell process.stdin is at its end.
 
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
@@ -10,7 +10,7 @@ const CLOSED =
   "stdin is closed in this session: nobody can answer. Run the cell with interactive=true to answer, or put the value into the code.";
 const END_OF_INPUT = "\x04"; // typed by Ctrl-D
 
-/** Input of interactive cells: prompts when code wants to read and nothing is left. */
+/** Input of interactive cells: sends a prompt when code reads and no input is left. */
 class Typed extends Readable {
   fd = 0;
   #onRead;
@@ -26,17 +26,17 @@ class Typed extends Readable {
 }
 
 export class Keyboard {
-  #send; // (fields of an input message)
+  #send; // (fields) => sends an input message
   #open = false;
   #closed; // Node's own stdin
   #typed = null;
   #wanted = false; // code is reading
-  #interfaces = new Set(); // of readline, on #typed
-  #prompt = null; // of a readline question that waits: { text, owner }
-  #asked = 0; // number of the prompt that waits for an answer; 0 = none
+  #interfaces = new Set(); // interfaces of readline that read #typed
+  #prompt = null; // { text, owner } of a waiting question of readline
+  #waiting = 0; // number of the prompt that waits for an answer; 0 = none
   #prompts = 0;
   #idle = null;
-  #adapted = false; // readline, loaded only in sessions with prompts
+  #adapted = false; // readline is adapted; it is loaded only in sessions with prompts
 
   constructor(send) {
     this.#send = send;
@@ -54,22 +54,22 @@ export class Keyboard {
     afterTurns(() => this.#consider());
   }
 
-  /** The end of a cell. */
+  /** Called at the end of a cell. */
   close() {
-    this.#open = false; // code that wanted to read wants to in the next cell too
+    this.#open = false; // #wanted stays: code that waits for input also waits in the next cell
     this.#prompt = this.#idle = null;
-    this.#asked = 0;
+    this.#waiting = 0;
   }
 
-  /** Calls back when no prompt is open any more: at once, perhaps in this turn. */
+  /** Calls back when no code waits for input any more, perhaps before it returns. */
   whenIdle(callback) {
-    if (this.#open && (this.#asked || this.#reads())) this.#idle = callback;
+    if (this.#open && (this.#waiting || this.#reads())) this.#idle = callback;
     else callback();
   }
 
-  answer(question, text) {
-    if (question !== this.#asked) return; // withdrawn meanwhile
-    this.#asked = 0;
+  answer(number, text) {
+    if (number !== this.#waiting) return; // the prompt was withdrawn meanwhile
+    this.#waiting = 0;
     this.#prompt = null;
     this.#wanted = false;
     const [typed, end] = text.split(END_OF_INPUT);
@@ -91,7 +91,7 @@ export class Keyboard {
     return this.#typed;
   }
 
-  /** A question of readline is sent as a prompt; any other reader is given a line. */
+  /** True if code waits for input: a question of readline, or a reader of the stream. */
   #reads() {
     if (this.#prompt) return true;
     if (!this.#wanted || !this.#typed) return false;
@@ -103,7 +103,7 @@ export class Keyboard {
   #consider() {
     if (!this.#open) return;
     const reads = this.#reads();
-    if (reads && !this.#asked) this.#ask();
+    if (reads && !this.#waiting) this.#sendPrompt();
     else if (!reads) this.#withdraw();
     if (!reads && this.#idle) {
       const idle = this.#idle;
@@ -112,14 +112,14 @@ export class Keyboard {
     }
   }
 
-  #ask() {
-    this.#asked = ++this.#prompts;
-    this.#send({ question: this.#asked, prompt: this.#prompt?.text ?? "" });
+  #sendPrompt() {
+    this.#waiting = ++this.#prompts;
+    this.#send({ question: this.#waiting, prompt: this.#prompt?.text ?? "" });
   }
 
   #withdraw() {
-    if (this.#asked) this.#send({ question: this.#asked, cancel: true });
-    this.#asked = 0;
+    if (this.#waiting) this.#send({ question: this.#waiting, cancel: true });
+    this.#waiting = 0;
   }
 
   // ---- readline
@@ -156,7 +156,7 @@ export class Keyboard {
     if (owner.input === this.#closed && owner.input) throw new Error(`readline: a question was asked, but ${CLOSED}`);
     if (owner.input !== this.#typed || !this.#typed) return Reflect.apply(question, owner, args);
     if (!this.#open) throw new Error(`readline: a question was asked, but ${CLOSED}`);
-    this.#watch(owner); // also an interface that was created in another way
+    this.#watch(owner); // in case the interface was created in another way
     const { output } = owner;
     owner.output = undefined; // the prompt is sent separately
     try {
@@ -164,14 +164,14 @@ export class Keyboard {
     } finally {
       owner.output = output;
       this.#prompt = { text: String(args[0]), owner };
-      if (this.#asked) this.#ask(); // replaces a prompt without this text
+      if (this.#waiting) this.#sendPrompt(); // replaces a prompt without this text
       const signal = args.find((argument) => argument?.signal)?.signal;
       signal?.addEventListener("abort", () => this.#forget(owner), { once: true });
       afterTurns(() => this.#consider());
     }
   }
 
-  /** Its prompt no longer waits. */
+  /** The question of this interface no longer waits. */
   #forget(owner) {
     if (this.#prompt?.owner === owner) this.#prompt = null;
     afterTurns(() => this.#consider());

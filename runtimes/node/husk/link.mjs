@@ -16,10 +16,10 @@ export class TooLong extends Error {}
 // Buffers for small messages; neither is in use between two turns of the event loop.
 const input = Buffer.allocUnsafeSlow(64 << 10);
 const output = Buffer.allocUnsafeSlow(16 << 10);
-const WIDEST = 3; // bytes of UTF-8 per unit of a string
+const WIDEST = 3; // maximum bytes of UTF-8 per UTF-16 unit of a string
 
-// JSON.stringify(), in pieces: with a picture, searching for characters to escape takes longer than everything else,
-// and base64 has none.
+// JSON.stringify() in pieces. For a picture, the search for characters to escape would take longer than everything
+// else, and base64 has none.
 function piecesOf({ data, ...others }) {
   const pieces = [JSON.stringify(others).slice(0, -1), ',"data":'];
   for (const [index, mime] of Object.keys(data).entries()) {
@@ -45,7 +45,7 @@ function encode(text) {
   return bytes;
 }
 
-// Writes the texts into `output`, one after the other; returns the end, or 0 if they could be too long.
+// Writes the texts into `output`, one after the other. Returns the end, or 0 if they might not fit.
 function encodeShort(texts) {
   let end = 0;
   for (const text of texts) {
@@ -65,15 +65,15 @@ export class Link {
   #onMessage;
   #taken;
 
-  // The address is `fd:N`, the inherited end of a socket pair. Calls onMessage with each message. `taken` is a
-  // descriptor with a byte for each display and sync that PID 1 has processed; undefined = not supported.
+  // The address is `fd:N`, the inherited end of a socket pair. Calls onMessage with each message. From the descriptor
+  // `taken` one byte can be read for each display and sync that PID 1 has processed; undefined = not supported.
   constructor(address, taken, onMessage) {
     this.#taken = taken;
     this.#onMessage = onMessage;
     this.#fd = Number(address.slice("fd:".length));
     const onread = { buffer: input, callback: (count) => this.#take(count) };
     this.#socket = new net.Socket({ fd: this.#fd, onread });
-    // PID 1 has closed the link, and nothing is left to read an error.
+    // PID 1 has closed the link, so nobody would see an error.
     for (const event of ["end", "close", "error"]) this.#socket.on(event, () => reallyExit(0));
   }
 
@@ -81,14 +81,14 @@ export class Link {
     this.send({ op: "hello", version: VERSION, language_version: languageVersion, looks: true, queries: true });
   }
 
-  // Runs the code for sending and receiving a message, without one.
+  // Runs the code for sending and receiving once without a message, so that the first message is fast.
   rehearse() {
     const text = JSON.stringify({ op: "done", id: 0 });
     const end = encodeShort([text]);
     JSON.parse(output.toString("utf8", HEADER, end));
   }
 
-  // Does not return before the operating system has all of it: later output of the cell comes after it.
+  // Returns when the operating system has all of the messages, so that later output of the cell comes after them.
   send(...messages) {
     const texts = messages.map((message) => (hasLong(message) ? piecesOf(message) : JSON.stringify(message)));
     const end = encodeShort(texts);
@@ -108,7 +108,7 @@ export class Link {
       if (error.code !== "EAGAIN") throw error;
     }
     if (at === end) return;
-    // More than the socket holds: a sleeping write is woken as soon as there is room.
+    // The message is larger than the socket's buffer. A blocking write continues as soon as there is room.
     setBlocking(this.#socket, true);
     try {
       writeAll(this.#fd, bytes.subarray(at, end));
@@ -117,7 +117,7 @@ export class Link {
     }
   }
 
-  // Like send(), and does not return before PID 1 has processed them: later output of the cell comes after them.
+  // Like send(), but returns only when PID 1 has processed the messages, so that later output is shown after them.
   place(...messages) {
     this.send(...messages);
     if (this.#taken === undefined) return;
@@ -125,18 +125,18 @@ export class Link {
     try {
       for (let left = messages.length; left > 0; left--) fs.readSync(this.#taken, byte, 0, 1, null);
     } catch {
-      this.#taken = undefined; // a cell has closed it
+      this.#taken = undefined; // a cell has closed the descriptor
     }
   }
 
-  // Output so far is read before any later output.
+  // Makes PID 1 read the output so far before any later output.
   sync(id) {
     if (this.#taken !== undefined) this.place({ op: "sync", id });
   }
 
   #take(count) {
     if (this.#size === 0 && count > HEADER && input.readUInt32BE() === count - HEADER) {
-      this.#onMessage(JSON.parse(input.toString("utf8", HEADER, count))); // nearly always
+      this.#onMessage(JSON.parse(input.toString("utf8", HEADER, count))); // the usual case: one whole message
       return;
     }
     this.#pieces.push(Buffer.from(input.subarray(0, count)));

@@ -1,4 +1,4 @@
-// The kernel's life: load, say hello, run cells until PID 1 closes the link.
+// The kernel: loads, says hello and runs cells until PID 1 closes the link.
 
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -26,14 +26,14 @@ const LATE = "HUSK_LATE_";
 const PARSER_AFTER_MS = 50;
 const STAYS = "the cell ended here; the session keeps its variables";
 
-const INTERRUPTED = ["Interrupted", "Execution was interrupted"];
+const INTERRUPTED = { type: "Interrupted", message: "Execution was interrupted" };
 
 const then = Promise.prototype.then;
 
 class Kernel {
   #link;
   #context;
-  #resolve; // the context's own, even if a cell changes its Promise
+  #resolve; // the context's original Promise.resolve, even if a cell replaces it
   #evaluator;
   #interrupts;
   #realms;
@@ -41,16 +41,16 @@ class Kernel {
   #imports = new Imports();
   #errors = new Errors();
   #streams = new Streams((text) => this.#errors.clean(text));
-  #keyboard = new Keyboard((fields) => this.#ask(fields));
+  #keyboard = new Keyboard((fields) => this.#sendPrompt(fields));
   #cell = null;
   #count = 0;
   #ended = new Set(); // numbers of terminated cells: their code may still be waiting
-  #last; // result
+  #last; // the last result
   #lastError;
   #late = []; // displays between two cells
   #listeners;
   #own; // names in the context that cells did not declare
-  #isAsked = false; // there was a message
+  #isAsked = false; // a message has arrived
 
   constructor(folder) {
     globalThis.console = this.#streams.console;
@@ -69,7 +69,7 @@ class Kernel {
       () => this.#stopping(),
     );
     loadInto(context, (text) => this.#realms.prepareFor(text));
-    guardExits((what) => this.#leave(what));
+    guardExits((what, exitCode) => this.#leave(what, exitCode));
     guardListeners((error) => this.#reportUncaught(error));
     const nodes = ["newListener", "removeListener"].flatMap((event) =>
       process.listeners(event).map((one) => [event, one]),
@@ -78,8 +78,8 @@ class Kernel {
     this.#listen();
   }
 
-  /** Again before each cell: process.removeAllListeners() removes these too, and those by which Node notices a
-   * listener for a signal. */
+  /** Called again before each cell, since process.removeAllListeners() removes these listeners too, and the ones by
+   * which Node notices a listener for a signal. */
   #listen() {
     for (const [event, listener] of this.#listeners)
       if (!process.listenerCount(event, listener)) process.on(event, listener);
@@ -90,7 +90,7 @@ class Kernel {
   };
 
   serve(address, taken) {
-    // So earlier signals are known as such.
+    // afterTurns, so that signals sent before the cell are already counted.
     const begin = (message) =>
       afterTurns(() => this.#interrupts.prepare(message.code, () => this.#guard(() => this.#begin(message))));
     const answer = (message) =>
@@ -100,7 +100,7 @@ class Kernel {
         ...new Queries(this.#context, this.#evaluator).answer(message),
       });
     const take = {
-      look: ({ id }) => this.#look(id),
+      look: ({ id }) => this.#listVariables(id),
       input: (message) => this.#answer(message),
       execute: begin,
       complete: answer,
@@ -116,8 +116,8 @@ class Kernel {
     this.#rehearse();
   }
 
-  /** Node loads and compiles when something is first used. This uses what the first cells will, and leaves nothing behind; it makes way for
-      the first message, and what takes longest comes once nobody seems to be in a hurry. */
+  /** Node loads and compiles code on its first use. This runs the code that the first cells will need, without lasting
+   * effects, and stops when the first message arrives. The slowest step comes last, after a pause. */
   #rehearse() {
     const isWanted = () => !this.#isAsked;
     const steps = [
@@ -135,7 +135,7 @@ class Kernel {
     setTimeout(() => eachTurn(parsing, isWanted), PARSER_AFTER_MS).unref();
   }
 
-  // ---- what cells find
+  // ---- globals of cells
 
   #defineGlobals(folder, box) {
     const { module, require } = cellModule(folder);
@@ -180,7 +180,7 @@ class Kernel {
     });
   }
 
-  /** Replaces the constants that code assigns to: source.mjs. */
+  /** An object that throws on assignment. source.mjs redirects assignments to constants to it. */
   #constants() {
     const { TypeError } = this.#context;
     return new Proxy(
@@ -193,8 +193,8 @@ class Kernel {
     );
   }
 
-  /** A value that a cell awaits at top level. Kept alive meanwhile (Evaluator.forget), and never settled for a
-   * terminated cell. */
+  /** Wraps a value that a cell awaits at top level. The promise is kept alive meanwhile (see Evaluator.forget), and
+   * never settles for a terminated cell. */
   #hold(number, value) {
     const isOver = () => this.#ended.has(number);
     const promise = Reflect.apply(then, this.#resolve(value), [
@@ -215,7 +215,7 @@ class Kernel {
 
   // ---- the life of a cell
 
-  /** An error in the kernel itself must not leave a cell without an end. */
+  /** Ends the cell if a step of the kernel itself throws. */
   #guard(step) {
     try {
       step();
@@ -224,13 +224,13 @@ class Kernel {
     }
   }
 
-  /** Variables that the cells have declared, between two cells. */
-  #look(id) {
+  /** Sends the variables that the cells have declared, between two cells. */
+  #listVariables(id) {
     let found = { total: 0, variables: [] };
     try {
       found = describe(pairsOf(this.#context, this.#evaluator, this.#own));
     } catch {
-      // a value that cannot be inspected: better no list than a dead kernel
+      // A value cannot be inspected. The kernel must survive that, so the list stays empty.
     }
     this.#link.send({ op: "variables", id, variables: found.variables, more: found.total - found.variables.length });
   }
@@ -260,7 +260,7 @@ class Kernel {
       if (cell !== this.#cell) return;
       accepted = !("syntax" in reply);
       if (util.types.isPromise(reply.value)) this.#await(cell, reply.value);
-      else this.#settleLater(cell, reply); // by then everything that the cell has started at once has happened
+      else this.#settleLater(cell, reply); // after the ticks and microtasks that the cell has started
     };
     const text = `${source.text}\n//# sourceURL=${scriptName(cell.number)}`;
     const outside = this.#sources.privateOutside(source);
@@ -270,7 +270,8 @@ class Kernel {
     if (accepted) this.#sources.accept(source);
   }
 
-  /** An interrupt also ends the child processes that a cell waits for: their failure is seen after the signal, and does not hide it. */
+  /** An interrupt also ends the child processes that a cell waits for. The delay makes the kernel see the signal before
+   * their failure, so the cell is reported as interrupted. */
   #settleLater(cell, reply) {
     const later = "thrown" in reply ? afterTurns : nextTurn;
     later(() => this.#guard(() => this.#settle(cell, reply)));
@@ -280,7 +281,7 @@ class Kernel {
     if (cell !== this.#cell || this.#isStopped(cell)) return;
     if ("syntax" in reply) this.#onSyntaxError(cell, reply);
     else if ("thrown" in reply) this.#fail(cell, reply.thrown);
-    else this.#keyboard.whenIdle(() => cell === this.#cell && this.#show(cell, reply.value)); // a callback may still wait for an answer
+    else this.#keyboard.whenIdle(() => cell === this.#cell && this.#show(cell, reply.value)); // a callback may wait for input
   }
 
   #onSyntaxError(cell, { syntax, line, column }) {
@@ -337,7 +338,7 @@ class Kernel {
 
   #isStopped(cell) {
     if (!cell.end) return false;
-    this.#giveUp(cell, this.#errors.reportEnd(...cell.end, cell.stack));
+    this.#giveUp(cell, this.#errors.reportEnd(cell.end, cell.stack));
     return true;
   }
 
@@ -348,7 +349,7 @@ class Kernel {
     this.#finish(cell, null, error);
   }
 
-  /** Called on top of the user's code, before it is terminated. */
+  /** Called while the user's code is still on the stack, before it is terminated. */
   #stopping() {
     if (this.#cell) Object.assign(this.#cell, { end: INTERRUPTED, stack: stackHere() });
   }
@@ -360,22 +361,22 @@ class Kernel {
     this.#isStopped(cell);
   }
 
-  #leave(what) {
+  #leave(what, exitCode) {
     const cell = this.#cell;
     const stack = stackHere();
     if (cell) {
-      if (!cell.end) Object.assign(cell, { end: ["ProcessExit", `${what} was called (${STAYS})`], stack });
+      const end = { type: "ProcessExit", message: `${what} was called (${STAYS})`, exitCode };
+      if (!cell.end) Object.assign(cell, { end, stack });
       nextTurn(() => cell === this.#cell && this.#isStopped(cell));
     } else {
-      this.#streams.complain(
-        this.#errors.reportEnd("ProcessExit", `${what} was called between two cells and has no effect`, stack)
-          .traceback,
-      );
+      const message = `${what} was called between two cells and has no effect`;
+      this.#streams.complain(this.#errors.reportEnd({ type: "ProcessExit", message }, stack).traceback);
     }
     this.#evaluator.terminateHere();
   }
 
-  /** Uncaught errors. An error of the running cell is its error if it has no other; the rest goes to stderr. */
+  /** Handles uncaught errors. One from the running cell becomes the cell's error if it has no other; the rest go to
+   * stderr. */
   #onUncaught = (thrown) => {
     if (process.listenerCount("uncaughtException") === 1) this.#reportUncaught(thrown); // otherwise the user has a listener
   };
@@ -392,7 +393,7 @@ class Kernel {
 
   // ---- prompts
 
-  #ask(fields) {
+  #sendPrompt(fields) {
     const text = fields.prompt?.toWellFormed().replaceAll("\0", "");
     const prompt = text === undefined ? fields : { ...fields, prompt: text };
     if (this.#cell) this.#interrupts.hold(() => this.#link.send({ op: "input", id: this.#cell.id, ...prompt }));
@@ -444,7 +445,7 @@ function setEnv(env) {
   return changes;
 }
 
-/** Keeps what the cell itself has changed. */
+/** Restores the variables, except those that the cell itself has changed. */
 function restoreEnv(changes) {
   for (const { name, value, before } of changes) {
     if (process.env[name] !== value) continue;
@@ -461,8 +462,8 @@ function stackHere() {
   return stack;
 }
 
-/** Variables that Node must not start with have another name until here (docs/protocol.md): --require in NODE_OPTIONS would run a file of
-    the session's before the kernel. They hold for the programs that cells start. */
+/** Restores the names of variables that Node must not start with (docs/protocol.md): --require in NODE_OPTIONS would
+ * run a file of the session before the kernel. The variables apply to programs that cells start. */
 function restoreEnvironment(env) {
   for (const name of Object.keys(env).filter((one) => one.startsWith(LATE))) {
     env[name.slice(LATE.length)] = env[name];

@@ -30,7 +30,7 @@ export function cellModule(folder) {
   return { module, require };
 }
 
-/** Makes CommonJS modules run in the context. `prepare` gets the text of each before it runs. */
+/** Makes CommonJS modules run in the context. `prepare` is called with the text of each module before it runs. */
 export function loadInto(context, prepare) {
   const { _compile: compile } = Module.prototype;
   const { parse } = context.JSON;
@@ -71,7 +71,7 @@ export function loadInto(context, prepare) {
 export const AGAIN = "husk-again"; // marks the address of a module that is loaded again
 export const MARK = new RegExp(`[?&]${AGAIN}=\\d+`, "g");
 
-/** The file's time and size, or null. */
+/** The time and size of a file, or null. */
 function stamp(url) {
   try {
     const { mtimeMs, size } = fs.statSync(fileURLToPath(url));
@@ -83,13 +83,13 @@ function stamp(url) {
 
 const plainUrl = (url) => url.replace(MARK, "");
 
-/** How names become ES modules. */
+/** Resolves names of ES modules, and loads modules again that have changed. */
 export class Imports {
-  #parents; // NODE_PATH, which Node uses for CommonJS only
+  #parents; // addresses for the folders of NODE_PATH, which Node uses for CommonJS only
   #known = new Set();
-  #fresh = new Set(); // of the running cell
-  #again = new Map(); // how often a module was loaded again: it was terminated while it loaded, or has changed
-  #files = new Map(); // the user's own: { stamp, imports }
+  #fresh = new Set(); // modules that the running cell has imported first
+  #again = new Map(); // how often a module was loaded again because it was terminated while loading or has changed
+  #files = new Map(); // the user's own modules: { stamp, imports }
 
   constructor() {
     this.#parents = parentsOf(process.env.NODE_PATH);
@@ -103,7 +103,7 @@ export class Imports {
     });
   }
 
-  /** A file that has changed, or that imports one that has, is loaded again when a cell asks for it. */
+  /** Makes a cell's import load a file again if the file, or one that it imports, has changed. */
   #watch(url, parentURL) {
     const parent = this.#files.get(plainUrl(parentURL ?? ""));
     if (parent) parent.imports.add(url);
@@ -133,13 +133,14 @@ export class Imports {
     return times ? { ...found, url: `${found.url}${found.url.includes("?") ? "&" : "?"}${AGAIN}=${times}` } : found;
   }
 
-  /** The cell has ended normally: its modules are loaded. */
+  /** Called when the cell has ended normally: its modules are loaded. */
   keep() {
     for (const url of this.#fresh) this.#known.add(url);
     this.#fresh.clear();
   }
 
-  /** The cell was terminated: modules that it was loading never finish, so the next import loads new ones. */
+  /** Called when the cell was terminated: modules that it was loading never finish, so the next import loads them
+   * again. */
   forget() {
     for (const url of this.#fresh) this.#again.set(url, (this.#again.get(url) ?? 0) + 1);
     this.#fresh.clear();
@@ -147,7 +148,7 @@ export class Imports {
   }
 }
 
-/** Bindings of a static import: the named exports of a module, which must all exist. */
+/** Returns the named exports that a static import binds. They must all exist. */
 export function pick(namespace, specifier, names) {
   for (const name of names) {
     if (!(name in namespace))

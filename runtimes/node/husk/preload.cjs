@@ -1,8 +1,8 @@
-// Loaded by every Node of a session (NODE_OPTIONS): `node script.mjs` finds the same packages as a cell. The kernel
-// has separate hooks.
+// Loaded by every Node process of a session (NODE_OPTIONS), so that `node script.mjs` finds the same packages as a
+// cell. The kernel has separate hooks.
 "use strict";
 
-// os reports the session's share of the machine, as far as it is known.
+// Makes the module os report the session's memory and CPUs, as far as they are known.
 const os = require("node:os");
 const { totalmem, cpus } = os;
 const limit = process.constrainedMemory();

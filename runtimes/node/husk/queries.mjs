@@ -1,5 +1,5 @@
-// Queries of consoles and editors while a user types: completion, help, whether code is complete. The answers come
-// from names and descriptors: no user code runs, neither getters nor proxies.
+// Answers the queries of consoles and editors while a user types: completion, help, whether code is complete. The
+// answers come from names and descriptors. No user code runs, neither getters nor proxies.
 
 import fs from "node:fs";
 import module, { builtinModules } from "node:module";
@@ -19,7 +19,7 @@ const NAME = "[\\p{ID_Start}$_][\\p{ID_Continue}$\\u200c\\u200d]*";
 const IS_NAME = new RegExp(`^${NAME}$`, "u");
 const WORD_BEFORE = /[\p{ID_Continue}$\u200c\u200d]*$/u;
 const WORD_AFTER = /^[\p{ID_Continue}$\u200c\u200d]*/u;
-// a.b?.c["d"][0], with nothing before it that would change its meaning.
+// Matches a.b?.c["d"][0], with nothing before it that would change its meaning.
 const PATH = new RegExp(
   `(?<![\\p{ID_Continue}$.)\\]"'\`])(${NAME})((?:\\??\\.${NAME}|(?:\\?\\.)?\\[(?:\\d+|"[^"\\\\]*"|'[^'\\\\]*')\\])*)$`,
   "u",
@@ -81,7 +81,7 @@ const unitsOf = (text, points) => {
 };
 const pointsOf = (text) => [...text].length;
 
-/** The property of an object or of its prototypes; undefined if it is a getter or behind a proxy. */
+/** The value of a property of an object or its prototypes; undefined for a getter or behind a proxy. */
 function read(value, key) {
   let object = isObject(value) ? value : Object(value);
   for (let depth = 0; object !== null && depth < PROTOTYPES_MAX; depth++) {
@@ -98,7 +98,7 @@ function valueOf(property, object) {
   return isOwnGetter(property.get) ? Reflect.apply(property.get, object, []) : undefined;
 }
 
-/** The names that can follow a value and a dot, its own ones first. */
+/** The names that can follow a value and a dot; the value's own properties first. */
 function namesOf(value) {
   const found = new Set();
   let object = isObject(value) ? value : Object.getPrototypeOf(Object(value));
@@ -124,7 +124,7 @@ export class Queries {
     this.#evaluator = evaluator;
   }
 
-  /** The fields of the answer to a message. */
+  /** Returns the fields of the answer to a query. */
   answer({ op, code, cursor, detail }) {
     const find = {
       complete: () => this.#complete(code, cursor),
@@ -170,8 +170,7 @@ export class Queries {
     return [...this.#evaluator.lexicalNames(), ...own.sort(), ...KEYWORDS];
   }
 
-  /** The value of a path such as a.b["c"] at the end of a text; undefined if that is unknown without running
-   * code. */
+  /** The value of a path such as a.b["c"] at the end of a text; undefined if only running code could find it. */
   #valueOf(text) {
     const path = PATH.exec(text);
     if (!path) return /["'`]$/.test(text) ? "" : undefined;
@@ -200,7 +199,7 @@ export class Queries {
     return { found: false };
   }
 
-  /** For the word at the cursor, then for the function that is being called there. */
+  /** Yields the end of the word at the cursor, then the end of the name of the function that is being called there. */
   *#endsOfPaths(code, cursor) {
     const before = code.slice(0, cursor);
     const after = WORD_AFTER.exec(code.slice(cursor))[0].length;
@@ -256,7 +255,7 @@ function describeFunction(value, detail) {
 // The text of a method is not an expression.
 const METHOD = /^(?:static\s+)?(?!function\b|async\b|class\b)(?=[\p{ID_Continue}$#]+\s*\()/u;
 
-/** The source text up to the body. */
+/** The signature of a function: its source text up to the body. */
 function signatureOf(value, source, native) {
   const name = Object.getOwnPropertyDescriptor(value, "name")?.value;
   const length = Object.getOwnPropertyDescriptor(value, "length")?.value;
@@ -299,7 +298,7 @@ function wholeness(code) {
   return { completeness: found, indent: found === "incomplete" ? indentAfter(code) : "" };
 }
 
-/** "complete", "incomplete" or "invalid"; and whether it may be TypeScript. */
+/** Returns "complete", "incomplete" or "invalid", and whether the code may be TypeScript. */
 function judge(code) {
   try {
     parser().parse(code, PARSE);

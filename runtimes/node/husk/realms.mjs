@@ -8,7 +8,7 @@ import util from "node:util";
 const { types } = util;
 const require = createRequire(import.meta.url);
 
-// Built-ins that syntax or errors create. All others are shared (context.mjs).
+// Built-ins that syntax or errors create, so each side has its own. All others are shared (context.mjs).
 const OWN = [
   "Object",
   "Function",
@@ -38,7 +38,7 @@ function recognise(constructor, foreign) {
   });
 }
 
-/** Copies values so that all parts of the copy were made on one side; values without a side are used unchanged. */
+/** Copies values so that all parts of the copy belong to one side; values that belong to neither are used unchanged. */
 class Unifier {
   #prototypes = new Map();
   #copies = new Map();

@@ -1,6 +1,6 @@
-// Prepares a cell's text for V8. V8's console mode does nearly everything itself; the rest is rewritten in place,
-// line for line: static imports, names that change their kind from cell to cell, and a cell that continues after it
-// was interrupted.
+// Prepares a cell's text for V8. V8's console mode does nearly everything itself. The rest is rewritten in place, and
+// lines keep their numbers: static imports, names that a later cell declares as another kind, and top-level awaits,
+// which must not continue after the cell was interrupted.
 
 import module from "node:module";
 import { assignments, isFunction, names, variables, walk } from "./syntax.mjs";
@@ -8,7 +8,7 @@ import { parser } from "./internals.mjs";
 
 const KEYWORDS = /\b(?:const|let|class|var|function|import|export|await)\b/;
 const ASSIGNMENT = /=|\+\+|--|\bfor\b/;
-const ESCAPE = /\\u/; // a name may be written with escapes, and so may keywords
+const ESCAPE = /\\u/; // names and keywords may be written with escapes
 const PRIVATE = /#[\p{ID_Start}$_\\]/u;
 const UNDECLARED = /^(Private field '.*' must be declared in an enclosing class)/;
 export const PARSE = {
@@ -23,7 +23,7 @@ const quote = (node) => JSON.stringify(node.value);
 const nameOf = (node) => (node.type === "Literal" ? node.value : node.name);
 const keyOf = (node) => (node.type === "Literal" ? quote(node) : node.name);
 
-/** Replacements in a text, and the mapping of positions in the new text to the old. */
+/** Replacements in a text, and the mapping from positions in the new text to the old text. */
 class Edits {
   #edits = [];
 
@@ -59,7 +59,7 @@ class Edits {
     return out + this.text.slice(at);
   }
 
-  /** The offset in the old text for one in the new; inside a replacement, the replacement's start. */
+  /** Maps an offset in the new text to the old text; inside a replacement, to the replacement's start. */
   origin(offset) {
     let shift = 0;
     for (const { start, end, text, from } of this.#edits) {
@@ -77,7 +77,7 @@ function lineStart(text, line) {
   return at;
 }
 
-/** A cell's text in the form for V8. */
+/** A cell's text, prepared for V8. */
 class Source {
   constructor(number, code, isPlain, edits, declares) {
     this.number = number;
@@ -85,10 +85,10 @@ class Source {
     this.text = edits ? edits.apply() : code;
     this.edits = edits;
     this.declares = declares;
-    this.isPlain = isPlain; // true if it declares and awaits nothing
+    this.isPlain = isPlain; // true if the cell declares and awaits nothing
   }
 
-  /** The position in the user's text for a position in ours; lines and columns from 0. */
+  /** Maps a position in the prepared text to the user's text; lines and columns count from 0. */
   origin(line, column) {
     if (!this.edits) return { line, column };
     const offset = this.edits.origin(lineStart(this.text, line) + column);
@@ -99,8 +99,8 @@ class Source {
 
 export class Sources {
   #kinds = new Map(); // top-level names of earlier cells: "lexical" or "variable"
-  #constants = new Set(); // of the lexical ones, those declared by const
-  #isFixed; // (name) => whether the global object has it permanently
+  #constants = new Set(); // the lexical names that were declared by const
+  #isFixed; // (name) => whether it is a permanent property of the global object
 
   constructor(isFixed) {
     this.#isFixed = isFixed;
@@ -128,8 +128,8 @@ export class Sources {
     return new Source(number, code, isPlain, edits, declares);
   }
 
-  /** A private name outside its class, as a reply of the evaluator: V8's console mode accepts it, Node rejects
-   * it. */
+  /** Returns an error, in the form of the evaluator's replies, for a private name outside its class. V8's console mode
+   * accepts such a name, but Node rejects it. */
   privateOutside({ text }) {
     if (!PRIVATE.test(text)) return null;
     try {
@@ -141,7 +141,7 @@ export class Sources {
     return null;
   }
 
-  /** As at the prompt: text that can be an object is one, not a block with labels. */
+  /** As at Node's prompt, text that can be an object literal is one, not a block with labels. */
   #literal(number, code, isPlain) {
     const start = code.indexOf("{");
     try {
@@ -157,7 +157,7 @@ export class Sources {
     }
   }
 
-  /** The same cell without its types, if it is TypeScript; null if it is not. */
+  /** Returns the same cell without its types if it is TypeScript, otherwise null. */
   withoutTypes({ number, code }) {
     const stripped = stripTypes(code);
     if (stripped === null || stripped === code) return null;
@@ -166,7 +166,7 @@ export class Sources {
     return source;
   }
 
-  /** V8 has accepted the declarations of a cell. */
+  /** Records the declarations of a cell that V8 has accepted. */
   accept({ declares }) {
     for (const [name, kind] of declares?.kinds ?? []) {
       this.#kinds.set(name, kind);
@@ -224,7 +224,7 @@ class Rewriter {
     }
   }
 
-  /** `const` becomes `let`, since V8 accepts no other kind for a name that was once a constant; see
+  /** Rewrites `const` to `let`, since a name that was once a constant cannot be declared as another kind in V8; see
    * protectConstants. */
   lexical(node) {
     const bound = node.declarations.flatMap((declarator) => names(declarator.id));
@@ -289,7 +289,7 @@ class Rewriter {
     if (keyword === "var") for (const { local } of specifiers) this.declare(local.name, "variable");
   }
 
-  /** Nothing imports from a cell: only the declaration or value is kept. */
+  /** Keeps only the declaration or value of an export, because nothing can import from a cell. */
   exportDeclaration(node) {
     const { declaration, source } = node;
     if (source) {
@@ -308,7 +308,7 @@ class Rewriter {
     return `await __husk.hold(${this.number}, ${expression})`;
   }
 
-  /** Top-level awaits: see hold in main.mjs. */
+  /** Rewrites top-level awaits; see #hold in main.mjs. */
   awaits(program) {
     walk(program, (node) => {
       if (isFunction(node)) return false;
@@ -335,7 +335,7 @@ function stripTypes(code) {
   } catch (error) {
     if (error.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return null;
     try {
-      return module.stripTypeScriptTypes(code, { mode: "transform" }); // enums and the like are more than types
+      return module.stripTypeScriptTypes(code, { mode: "transform" }); // enums and the like are not just types
     } catch {
       return null;
     }

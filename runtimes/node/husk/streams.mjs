@@ -17,8 +17,8 @@ function identity(fd) {
 
 const isSame = (a, b) => a?.ino === b?.ino && a?.dev === b?.dev;
 
-/** The same pipe, opened again: closing 1 does not close it, and O_NONBLOCK set by another process does not
- * affect it. */
+/** Opens the same pipe again. Closing descriptor 1 does not close the new one, and O_NONBLOCK set by another process
+ * does not affect it. */
 function reopen(fd, flags) {
   try {
     return fs.openSync(`/proc/self/fd/${fd}`, flags);
@@ -27,11 +27,11 @@ function reopen(fd, flags) {
   }
 }
 
-// stdout and stderr are two pipes: before a switch from one to the other, the kernel waits until the first was read,
-// so that the order is kept.
+// stdout and stderr are two pipes. To keep the order of their output, a switch to the other pipe waits until PID 1 has
+// read the first.
 const order = { last: 1, sync: () => {} };
 
-/** A stream without state that an interrupt in the middle of a write could corrupt. */
+/** A stream that has no state which an interrupt during a write could corrupt. */
 class Output extends Writable {
   #private;
   #clean;
@@ -47,7 +47,7 @@ class Output extends Writable {
 
   write(chunk, encoding, callback) {
     if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
-    if (typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) return super.write(chunk, encoding, callback); // says what is wrong
+    if (typeof chunk !== "string" && !ArrayBuffer.isView(chunk)) return super.write(chunk, encoding, callback); // throws the right error
     const data = typeof chunk === "string" ? Buffer.from(this.#clean(chunk), encoding) : chunk;
     if (order.last !== this.fd) {
       order.sync();
@@ -56,13 +56,13 @@ class Output extends Writable {
     try {
       writeAll(this.#private, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
     } catch {
-      // Nothing reads any more.
+      // The reader is gone.
     }
     if (callback) process.nextTick(callback);
     return true;
   }
 
-  /** Does not end the stream: the next cell prints too. */
+  /** Writes the last chunk but does not end the stream, because the next cell prints too. */
   end(chunk, encoding, callback) {
     const last = [chunk, encoding, callback].find((argument) => typeof argument === "function");
     if (chunk !== undefined && chunk !== null && typeof chunk !== "function") this.write(chunk, encoding);
@@ -88,7 +88,7 @@ export class Streams {
   #standard;
   #outputs;
 
-  /** `clean` is applied to text: a stack in it may have frames of the kernel. */
+  /** `clean` is applied to written text, because a stack in it may have frames of the kernel. */
   constructor(clean) {
     this.#standard = withHighNumbers(() =>
       [0, 1, 2].map((fd) => ({
@@ -119,13 +119,13 @@ export class Streams {
     }
   }
 
-  /** Node's own console also keeps the last 1000 messages, with all logged values, for a debugger. */
+  /** Creates the console of cells. Node's own also keeps the last 1000 messages, with all values, for a debugger. */
   #console() {
     const through = (stream) => ({ write: (text) => stream.write(text) });
     return new Console({ stdout: through(process.stdout), stderr: through(process.stderr), ignoreErrors: false });
   }
 
-  /** Before each cell: restores a stream that the previous cell has closed or redirected. */
+  /** Called before each cell: restores streams that the previous cell has closed or redirected. */
   restore() {
     this.#defineOutputs();
     for (const { fd, copy, identity: expected } of this.#standard) {
@@ -133,13 +133,13 @@ export class Streams {
       try {
         fs.closeSync(fd);
       } catch {
-        // It was closed.
+        // The descriptor was closed.
       }
-      reopen(copy, fd === 0 ? fs.constants.O_RDONLY : fs.constants.O_WRONLY); // gets the lowest number that is free
+      reopen(copy, fd === 0 ? fs.constants.O_RDONLY : fs.constants.O_WRONLY); // gets the lowest free number: fd
     }
   }
 
-  /** For events outside of a cell. */
+  /** Reports an event that happened outside of a cell. */
   complain(text) {
     process.stderr.write(text.endsWith("\n") ? text : `${text}\n`);
   }

@@ -55,7 +55,7 @@ function blockNames(statements) {
   });
 }
 
-/** The `var` declarations in a node that belong to the function or program around it. */
+/** The `var` declarations in a node, without those in functions inside it. */
 export function variables(node) {
   const found = [];
   walk(node, (inner) => {
@@ -67,7 +67,7 @@ export function variables(node) {
   return found;
 }
 
-/** True if a node that is not the program binds a name for the code inside it. */
+/** True if a node, other than the program, binds a name for the code inside it. */
 function binds(node, name) {
   if (isFunction(node)) {
     if (node.id?.name === name || node.params.some((parameter) => names(parameter).includes(name))) return true;
@@ -96,7 +96,7 @@ function binds(node, name) {
 function assigned(node) {
   switch (node.type) {
     case "AssignmentExpression":
-      return ["&&=", "||=", "??="].includes(node.operator) ? [] : targets(node.left); // assignments to these are errors
+      return ["&&=", "||=", "??="].includes(node.operator) ? [] : targets(node.left); // an operator that may not assign does not count
     case "UpdateExpression":
       return targets(node.argument);
     case "ForInStatement":
@@ -107,8 +107,7 @@ function assigned(node) {
   }
 }
 
-/** The places where a program assigns to its own top-level names: the identifiers among `wanted`, as { node,
- * shorthand }. */
+/** The places where a program assigns to the top-level names in `wanted`: their identifiers, as { node, shorthand }. */
 export function assignments(program, wanted) {
   const found = [];
   walk(program, (node, ancestors) => {

@@ -1,14 +1,14 @@
-// Text that fits and that every reader accepts.
+// Makes text valid for the link, and shortens it to a limit.
 
 export const TEXT_MAX = 1 << 20; // characters of text/plain
 const REPLACEMENT = "\ufffd";
 
-/** Removes lone surrogates and NULs: the link's JSON allows neither. */
+/** Replaces lone surrogates and NULs, because the link's JSON allows neither. */
 export function valid(text) {
   return String(text).toWellFormed().replaceAll("\0", REPLACEMENT);
 }
 
-/** The head and the tail of a text that is too long: the end of an error is most useful. */
+/** Reduces a text that is too long to its head and tail. The tail is longer: the end of an error is most useful. */
 export function shorten(text, limit, what = "characters") {
   if (text.length <= limit) return text;
   const head = text.slice(0, limit / 4);

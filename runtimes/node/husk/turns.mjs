@@ -1,5 +1,5 @@
-// Turns of the event loop. A message port calls from the loop itself: with an empty stack, after all microtasks and
-// ticks. Unlike with an immediate or a timer, nothing else is lost when its callback is terminated.
+// Turns of the event loop. A message port is called by the loop itself, with an empty stack, after all microtasks and
+// ticks. If its callback is terminated, nothing else is lost, unlike with an immediate or a timer.
 
 import { MessageChannel } from "node:worker_threads";
 import { kernelImmediate } from "./internals.mjs";
@@ -21,8 +21,8 @@ export function nextTurn(callback) {
   port1.postMessage(turn);
 }
 
-// Calls back when the loop has handled everything that was ready at the time of this call. Signals come last in a
-// turn, and their pipe may have become readable after the turn's list was made, so this waits for the next turn.
+// Calls back when the loop has handled everything that was ready at the time of this call. The loop handles signals
+// last in a turn, and their pipe may become readable after the turn's list was made, so this waits for another turn.
 export function afterTurns(callback) {
   kernelImmediate(() => kernelImmediate(callback));
 }
@@ -30,7 +30,7 @@ export function afterTurns(callback) {
 // Calls back after the current callback, in the same turn. If a tick is terminated, no immediates are lost.
 export const thisTurn = process.nextTick.bind(process);
 
-// Runs the steps, one per turn, as long as they are needed.
+// Runs the steps, one per turn, as long as isWanted() is true.
 export function eachTurn(steps, isWanted) {
   const [step, ...others] = steps;
   if (!step) return;

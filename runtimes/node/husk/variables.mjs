@@ -1,4 +1,4 @@
-// The variables that the cells have declared, for a reader outside: listed without running user code.
+// Lists the variables that the cells have declared, without running user code.
 
 import util from "node:util";
 
@@ -6,11 +6,11 @@ const SHOWN = 100;
 const NAME_MAX = 200;
 const NODES_MAX = 2000; // parts examined to estimate the size of one value
 const POINTER = 8;
-const TIME_MS = 100; // for all of them
+const TIME_MS = 100; // for all variables together
 
 const { types } = util;
 
-/** The name of a value's class, from data properties alone. */
+/** The name of a value's class, read from data properties only. */
 function classOf(value) {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === null) return "Object";
@@ -49,7 +49,7 @@ function shapeOf(value) {
     : String(Object.keys(value).length);
 }
 
-/** An estimate: the parts that are reached first stand for the rest of a large value. */
+/** Estimates the bytes of a value. For a large value, extrapolates from the parts that are reached first. */
 function estimate(root) {
   let seen = 0;
   let left = 0;
@@ -105,7 +105,7 @@ function addItems(value, queue) {
   return Math.max(0, keys.length - room);
 }
 
-/** { total, variables } of [name, value] pairs: name, type, shape and bytes of each; the largest first. */
+/** Returns { total, variables } for [name, value] pairs: the name, type, shape and bytes of each; the largest first. */
 export function describe(pairs, limit = SHOWN) {
   const until = performance.now() + TIME_MS;
   const variables = [];
@@ -122,8 +122,7 @@ export function describe(pairs, limit = SHOWN) {
   return { total: pairs.length, variables: variables.slice(0, limit) };
 }
 
-/** The variables of a context except the names of `before`. Getters, and names before their declaration, are left
- * out. */
+/** Returns the variables of a context, except the names in `before`, getters and names before their declaration. */
 export function pairsOf(context, evaluator, before) {
   const pairs = evaluator.lexical();
   for (const name of Object.getOwnPropertyNames(context)) {

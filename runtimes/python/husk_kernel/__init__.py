@@ -1,3 +1,3 @@
-"""Husk's Python kernel. It is a package, so that no file of a session (link.py, display.py, …) can be mistaken for
-it.
+"""Husk's Python kernel. It is a package, so that a session's own link.py or display.py is not imported in place of
+the kernel's modules.
 """

@@ -20,12 +20,12 @@ from .widgets import Widgets
 
 LATE_DISPLAYS_MAX = 20
 DISPLAY_ID_MAX = 256
-DRAWING_SECONDS = 2.5  # for the figures of an interrupted cell: half of the time that PID 1 gives it to end
+DRAWING_SECONDS = 2.5  # to draw an interrupted cell's figures: half of the time that PID 1 gives the cell to end
 
 
 class Cells:
     def __init__(self, link, streams, module):
-        """`module`: the user's, with the variables of the cells that have run without IPython."""
+        """`module` is the user's module. It has the variables of the cells that ran before IPython was loaded."""
         self._link = link
         self._streams = streams
         self._events = Events()
@@ -57,7 +57,7 @@ class Cells:
         self._shell.warm_up()
 
     def take_over(self, cells):
-        """Record cells that have run and were answered without IPython."""
+        """Record cells that ran, and whose results were sent, before IPython was loaded."""
         for ran in cells:
             self._shell.start_cell()
             self._shell.take_over(ran)
@@ -68,7 +68,7 @@ class Cells:
 
     @property
     def hidden(self):
-        """Names of the user's module that the user did not define."""
+        """The names in the user's module that the user did not define."""
         return self._shell.user_ns_hidden
 
     def wait(self, fd):
@@ -76,18 +76,18 @@ class Cells:
         self._events.wait(fd)
 
     def answer(self, message):
-        """The fields of the answer to a query."""
+        """Return the fields of the answer to a query."""
         with own_modules:
             from .queries import Queries
 
         return Queries(self._shell).answer(message)
 
     def execute(self, message, ran=None):
-        """Run a cell and answer; `ran`: it has already run without IPython, and only its end is left."""
+        """Run a cell and send its result. With `ran`, the cell has already run without IPython and is only finished."""
         self._events.ready()
         code, env = message["code"], message.get("env")
         if env or message.get("interactive"):
-            with Environment(env), stdin.interactive(self._ask if message.get("interactive") else None):
+            with Environment(env), stdin.interactive(self._prompt_user if message.get("interactive") else None):
                 data, error = self._run(code)
         else:
             data, error = self._run(code, ran)
@@ -98,14 +98,14 @@ class Cells:
         except TooLong:
             _shortened(data, lambda bundle: self._link.done(bundle, error))
 
-    def _ask(self, prompt, password):
+    def _prompt_user(self, prompt, password):
         self._streams.flush()
-        return self._link.ask(display.valid_text(prompt), password)
+        return self._link.prompt(display.valid_text(prompt), password)
 
     def _run(self, code, ran=None):
-        """Run a cell; its result as a bundle and its error as fields, either of them None."""
+        """Run a cell and return its result as a bundle and its error as fields; either may be None."""
         try:
-            interrupts.running = True
+            interrupts.running, interrupts.held = True, 0  # held back so far if IPython was not loaded
             outcome = self._run_interruptible(code, ran)
             interrupts.running = False
         except BaseException as error:
@@ -121,8 +121,8 @@ class Cells:
         shell.start_cell()
         self._figures.start_cell()
         self._send_late()
-        with interrupts:  # but for the user's code itself: see Shell.run_code
-            code = code.removeprefix("\ufeff")  # editors put one before a file's text
+        with interrupts:  # Shell.run_code lets interrupts reach the user's code itself
+            code = code.removeprefix("\ufeff")  # a byte order mark, which some editors write
             if ran is not None:
                 shell.take_over(ran)
             elif not shell.lean.run(code):
@@ -157,14 +157,14 @@ class Cells:
             self._figures.finish_cell()
         except Exception as error:  # a figure that cannot be drawn
             return None if interrupted else error
-        except KeyboardInterrupt:  # by another signal, since the cell takes too long to end
+        except KeyboardInterrupt:  # the cell took too long to end and was interrupted again
             self._figures.drop()
             if not interrupted:
                 raise
         return None
 
     def display(self, data, display_id=None, update=False):
-        """Receives display() and figures; from any thread, at any time, in any process."""
+        """Show the data of display() or a figure. Called from any thread, at any time, also in forked children."""
         if self._link.forked:
             print(data.get("text/plain", ""))
             return
@@ -183,11 +183,11 @@ class Cells:
                 self._late.append((bundle, fields))
 
     def _publish(self, data):
-        """Sends to the current receiver of displays: the link, or a %%capture."""
+        """Send a bundle to the current receiver of displays: the link, or a %%capture."""
         self._shell.display_pub.publish(data)
 
     def _capture(self, line, cell):
-        """%%capture with the figures of its cell, which are otherwise shown when the whole cell ends."""
+        """%%capture that also captures figures, which would otherwise be shown at the end of the cell."""
         args = magic_arguments.parse_argstring(ExecutionMagics.capture, line)
         with capture_output(not args.no_stdout, not args.no_stderr, not args.no_display) as captured:
             self._shell.run_cell(cell)
@@ -216,7 +216,7 @@ class Cells:
         _shortened(bundle, lambda bundle: self._link.event("display", data=bundle, **fields))
 
     def _leave_if_forked(self, error):
-        """The end of the cell in a child that the cell forked: the child exits here and answers nothing."""
+        """If this is a child that the cell forked, exit here, without sending a result."""
         if not self._link.forked:
             return
         if error is not None and not isinstance(error, SystemExit):
@@ -243,6 +243,6 @@ def _print_styler(styler, printer, _cycle):
 
 
 def _adapt_pandas(pandas):
-    # Outside a notebook pandas fits tables to a terminal of 80 columns and leaves out those in the middle.
+    # Outside a notebook, pandas fits tables to a terminal of 80 columns and leaves out the table columns in the middle.
     pandas.set_option("display.max_columns", 20)
     pandas.set_option("display.width", 120)

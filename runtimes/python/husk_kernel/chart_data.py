@@ -2,8 +2,8 @@
 
 A chart is {"type": "line" | "scatter" | "bar" | "pie" | "box_and_whisker" | "superchart" | "unknown", "title",
 "elements": [...]} and, except for pies, labels and units of its axes. Each figure has at most POINTS_MAX points:
-longer series are thinned out evenly, and `total` has the original number. Matplotlib is not imported here: its
-objects are recognized by the names of their classes.
+longer series are thinned out evenly, and `total` is the original number of points. Matplotlib is not imported here:
+its objects are recognized by the names of their classes.
 """
 
 import re
@@ -20,7 +20,7 @@ _NEAR = 1e-6
 
 
 def matplotlib_chart(figure):
-    """None for a figure without data."""
+    """Return the chart of a figure, or None if the figure has no data."""
     all_axes = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"][:AXES_MAX]
     if not any(axes.has_data() for axes in all_axes):
         return None
@@ -39,8 +39,8 @@ def _chart(axes, points):
         vertical, elements = boxes
         return {**chart, "type": "box_and_whisker", **_labels(axes, vertical), "elements": elements}
     if kinds <= {"PathCollection"} and (axes.lines or kinds):
-        series = [("Line", line, _pairs(line.get_xdata(), line.get_ydata())) for line in axes.lines if not _is_rule(line)]
-        series += [("Scatter", one, one.get_offsets().tolist()) for one in axes.collections]
+        series = [("Line", line, line.get_xdata(), line.get_ydata()) for line in axes.lines if not _is_rule(line)]
+        series += [("Scatter", one, *one.get_offsets().T) for one in axes.collections]
         return {**chart, "type": "scatter" if kinds else "line", **_labels(axes), **_scale("x", axes.xaxis), **_scale("y", axes.yaxis),
                 "elements": [_points(*one, points // len(series[:SERIES_MAX])) for one in series[:SERIES_MAX]]}
     if kinds == {"Wedge"}:
@@ -57,7 +57,7 @@ def text_or_none(value):
 
 
 def _labels(axes, vertical=True):
-    """For bars and boxes x is where their names are."""
+    """Return the axis labels. In horizontal bar and box plots they are swapped: x is the axis with the names."""
     return labels_of(*(text_or_none(axes.get_xlabel()), text_or_none(axes.get_ylabel()))[:: 1 if vertical else -1])
 
 
@@ -76,12 +76,8 @@ def _series_name(kind, artist):
     return f"{kind} {unnamed[1]}" if unnamed else text(label)
 
 
-def _pairs(xs, ys):
-    return list(zip(_plain(xs), _plain(ys), strict=False))
-
-
 def _plain(values):
-    """Dates as ISO text, other values unchanged."""
+    """Return dates as ISO text, and other values unchanged."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind == "M":
         return values.astype("datetime64[s]").astype(str).tolist()
@@ -105,14 +101,21 @@ def thinned(items, limit):
     return [items[round(n * step)] for n in range(max(limit, 1))]
 
 
-def _points(kind, artist, pairs, limit):
-    kept = thinned(pairs, limit)
-    more = {"total": len(pairs)} if len(kept) < len(pairs) else {}
-    return {"label": _series_name(kind, artist), "points": [[plain_value(x), plain_value(y)] for x, y in kept], **more}
+def _points(kind, artist, xs, ys, limit):
+    """Convert only the points that are kept to Python objects, because a line may have millions of points."""
+    total = min(len(xs), len(ys))
+    kept = list(thinned(range(total), limit))
+    more = {"total": total} if len(kept) < total else {}
+    points = [[plain_value(x), plain_value(y)] for x, y in zip(_plain_at(xs, kept), _plain_at(ys, kept), strict=True)]
+    return {"label": _series_name(kind, artist), "points": points, **more}
+
+
+def _plain_at(values, places):
+    return _plain(values[places] if hasattr(values, "dtype") else [values[place] for place in places])
 
 
 def _is_rule(line):
-    """axhline() and similar."""
+    """True for the lines of axhline(), axvline() and the like."""
     xs, ys = line.get_xdata(), line.get_ydata()
     return len(xs) == 2 and len(ys) == 2 and (xs[0] == xs[1] or ys[0] == ys[1])
 
@@ -158,8 +161,10 @@ def _slice(wedge):
 
 
 def _boxes(axes):
-    """Whether they are vertical, and their values; None if there are none, or if there is something else as well."""
+    """Return whether the boxes are vertical, and their values; None if the axes contain anything but boxes."""
     if axes.collections or axes.images or not axes.lines or {type(one).__name__ for one in axes.patches} - {"PathPatch"}:
+        return None
+    if not axes.patches and not any(_is_frame(line.get_xdata(), line.get_ydata()) for line in axes.lines):
         return None
     lines = [(_plain(line.get_xdata()), _plain(line.get_ydata())) for line in axes.lines]
     shapes = [patch.get_path().vertices.T.tolist() for patch in axes.patches] or [line for line in lines if _is_frame(*line)]
@@ -207,7 +212,7 @@ _PLOTLY = {"bar": "bar", "pie": "pie", "box": "box_and_whisker"}
 
 
 def plotly_chart(figure):
-    """None for traces of other kinds, or of several kinds."""
+    """Return the chart of a figure, or None if its traces are of several kinds or of an unsupported kind."""
     layout, traces = figure.get("layout", {}), figure.get("data", [])[:SERIES_MAX]
     kinds = {_plotly_kind(trace) for trace in traces}
     if len(kinds) != 1 or None in kinds:
@@ -256,7 +261,7 @@ def _plotly_boxes(trace, n, limit):
     name = text(trace.get("name") or f"Box {n}")
     across, along = ("y", "x") if trace.get("orientation") == "h" else ("x", "y")
     values, places = _plotly_values(trace.get(along)), _plotly_values(trace.get(across))
-    if trace.get("q1") is not None:  # computed before
+    if trace.get("q1") is not None:  # the figure has the computed quartiles
         rows = zip(*(_plotly_values(trace.get(key)) for key in ("lowerfence", "q1", "median", "q3", "upperfence")), strict=False)
         names = places or [name]
         return [_box_of(text(label), row, []) for label, row in zip(names, rows, strict=False)][:limit]
@@ -272,7 +277,7 @@ def _box_of(label, five, outliers):
 
 
 def box_from(label, values):
-    """As Plotly and Vega-Lite draw it: whiskers reach 1.5 times the box at most."""
+    """Compute a box as Plotly and Vega-Lite draw it: a whisker is at most 1.5 times as long as the box."""
     values = sorted(float(value) for value in values if isinstance(value, (int, float)) and value == value)
     low, middle, high = (_quantile(values, share) for share in (0.25, 0.5, 0.75))
     reach = 1.5 * (high - low)
@@ -281,7 +286,7 @@ def box_from(label, values):
 
 
 def _quantile(values, share):
-    """Plotly's `linear` method."""
+    """Compute a quantile by Plotly's `linear` method."""
     place = min(max(share * len(values) - 0.5, 0), len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)

@@ -1,9 +1,9 @@
 """Libraries whose charts are web pages: every chart is sent as one html document that loads its library's script from
 the web.
 
-Altair does so by itself. Plotly and Bokeh would expect a notebook that has loaded the script before, or a browser.
-If the session can draw them (kaleido, vl-convert), charts of Plotly and Altair are also sent as pictures; their
-text is a summary.
+Altair does so by itself. Plotly and Bokeh expect a browser, or a notebook that has already loaded the script.
+Charts of Plotly and Altair are also sent as pictures if the session has a program that draws them (kaleido,
+vl-convert). The text of these charts is a summary.
 """
 
 import importlib.util
@@ -29,12 +29,12 @@ class Charts:
         from bokeh.embed import file_html
         from bokeh.resources import CDN
 
-        return file_html(chart, CDN, title="Bokeh", _always_new=True)  # also of a chart that was shown before
+        return file_html(chart, CDN, title="Bokeh", _always_new=True)  # works for a chart that was shown before, too
 
     def _adapt_bokeh(self, module):
         hook = module.notebook.install_notebook_hook
         hook("jupyter", _load_nothing, self._show_bokeh, _refuse_server, overwrite=True)
-        module.state.curstate().output_notebook("jupyter")  # show() displays without an output setting
+        module.state.curstate().output_notebook("jupyter")  # so that show() displays the chart without further settings
 
     def _show_bokeh(self, chart, _state, _handle):
         self._display({"text/html": self.format_bokeh(chart), "text/plain": repr(chart)})
@@ -55,7 +55,7 @@ def complete(value, data):
 
 
 def add_values(data, extract, figure):
-    """The values that a figure shows, if they can be determined."""
+    """Add the values that a figure shows to its bundle, if they can be determined."""
     try:
         chart = extract(figure) if figure is not None else None
     except Exception:  # a figure of an unusual kind; it is shown anyway
@@ -65,7 +65,7 @@ def add_values(data, extract, figure):
 
 
 def complete_plotly(data):
-    """The same for a bundle that Plotly displays by itself."""
+    """Adds a description and the values to a bundle that Plotly itself displays."""
     figure = data.get(PLOTLY)
     if not isinstance(figure, dict) or describe.FIGURE in data:
         return data
@@ -80,7 +80,7 @@ def complete_plotly(data):
 
 
 def _add_picture(data, drawer, draw):
-    """If possible: there may be no browser for kaleido, or no font."""
+    """Adds a picture if it can be drawn: kaleido may lack a browser, or a font may be missing."""
     if "image/png" in data or importlib.util.find_spec(drawer) is None:
         return
     try:
@@ -102,14 +102,14 @@ def _draw_plotly(figure):
 
 
 def _adapt_plotly(module):
-    # The figure as its own MIME type and as a page. Plotly's default puts 4 MB of script before the first one.
+    # Sends a figure as Plotly's MIME type and as a page. Plotly's default sends 4 MB of script before the first figure.
     module.renderers.default = "plotly_mimetype+colab"
-    # Plotly requires nbformat and only checks its version.
+    # Plotly requires nbformat but only checks its version, so a placeholder is enough.
     module.nbformat = module.nbformat or SimpleNamespace(__version__="5.0.0")
 
 
 def _load_nothing(*_args):
-    """Bokeh's output_notebook(): each page loads the script itself."""
+    """Replaces the loading of scripts by Bokeh's output_notebook(), because each page loads the script itself."""
 
 
 def _refuse_server(*_args, **_more):

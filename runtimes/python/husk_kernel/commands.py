@@ -1,7 +1,7 @@
 """Shell commands of a cell: `!cmd`, `names = !cmd`, %%bash and the like, os.system.
 
-Children write directly to file descriptors 1 and 2: live, in order, without a pty or a thread between. An
-interrupt reaches them because they are in the kernel's process group.
+Children write directly to file descriptors 1 and 2, without a pty or a thread in between, so their output arrives at
+once and in order. An interrupt reaches them because they are in the kernel's process group.
 """
 
 import functools
@@ -22,7 +22,9 @@ GRACE_SECONDS = 0.5  # well within the time that PID 1 gives the kernel
 
 
 def run(command, **options):
-    """Wait for a command; an interrupt ends it, gently first. Returns the process and its output to pipes."""
+    """Run a command to its end; return its process and its output to pipes. After an interrupt, the command gets
+    GRACE_SECONDS to end before it is killed.
+    """
     with interrupts:
         child = subprocess.Popen(command, **options)
     try:
@@ -39,12 +41,14 @@ def run(command, **options):
 
 def shell(command, **options):
     child, output = run(command, shell=True, executable=BASH, **options)
-    forget_folders()  # it may have been pip
+    forget_folders()  # the command may have been pip
     return child.returncode, output[0]
 
 
 def _interruptible_system(system):
-    """C's system() ignores SIGINT while it waits: a loop of them would outlive every interrupt."""
+    """Make an interrupted command raise KeyboardInterrupt. C's system() ignores SIGINT while it waits, so a loop that
+    calls it could not be interrupted.
+    """
 
     @functools.wraps(system)
     def wrapper(command):
@@ -62,7 +66,7 @@ def install():
 
 @magics_class
 class Scripts(ScriptMagics):
-    """%%script, %%bash, %%sh, …; IPython's own copies the output in a helper thread."""
+    """%%script, %%bash, %%sh, … without the helper thread that copies the output in IPython's own version."""
 
     @cell_magic("script")
     def shebang(self, line, cell):
@@ -99,7 +103,7 @@ class Scripts(ScriptMagics):
 
 
 def _as_file(text):
-    """The script as the child's stdin: a file in memory, since a pipe would fill up."""
+    """Returns the script as a file in memory for the child's stdin, since a pipe could fill up."""
     fd = os.memfd_create("cell")
     with open(fd, "wb", closefd=False) as file:
         file.write(text.encode("utf-8", "replace") + b"\n")

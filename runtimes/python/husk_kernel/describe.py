@@ -25,7 +25,7 @@ def bounded(items, limit):
 
 
 def filled(**fields):
-    """The fields that have a value."""
+    """Return the fields that have a value."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
@@ -201,7 +201,7 @@ def _vega_rows(data, rows):
 
 
 def summary(about):
-    """A described figure, for people: its kind, axes and series."""
+    """Describe a figure's kind, axes and series as text."""
     name = {"plotly": "Plotly figure", "altair": "Altair chart"}.get(about["kind"], about["kind"])
     lines = [f"{name}: {about['title']}" if about.get("title") else name]
     axes = [f"{axis['axis']}: {axis['label']}" for axis in about.get("axes", []) if axis.get("label")]
@@ -239,13 +239,13 @@ _DESCRIBED = {
 
 
 def part(value):
-    """The type and the content of the part that describes a value; None if there is no description."""
+    """Return the MIME type and the content of a value's description; None if the value has none."""
     for kind in type(value).__mro__[:-1]:
         described = _DESCRIBED.get((kind.__module__.partition(".")[0], kind.__name__))
         if described:
             mime, describe = described
             try:
                 return mime, describe(value)
-            except Exception:  # a library that has changed; the value itself is shown anyway
+            except Exception:  # another version of the library; the value itself is shown anyway
                 return None
     return None

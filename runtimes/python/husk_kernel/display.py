@@ -1,4 +1,4 @@
-"""MIME bundles: from the forms of Python objects to the link's format (docs/protocol.md, section 2)."""
+"""Converts the MIME bundles of Python objects to the link's format (docs/protocol.md, section 2)."""
 
 import base64
 import json
@@ -11,10 +11,10 @@ from .link import Base64
 from .text import valid_text
 
 TEXT_MAX = 1 << 20  # characters of text/plain
-SPOKEN_MAX = 10_000  # characters of another form that replaces it
-PAGE_MAX = 2000  # of the text of html
+SPOKEN_MAX = 10_000  # characters of another form that replaces text/plain
+PAGE_MAX = 2000  # characters, if that form is the text of an html page
 JSON_DEPTH_MAX = 200
-INT_MAX = (1 << 63) - 1  # larger integers are not JSON to every reader
+INT_MAX = (1 << 63) - 1  # some JSON parsers cannot read larger integers
 _SAYS_NOTHING = re.compile(r"<[\w.<>]+ object(?: at 0x[0-9a-f]+)?>")
 _BASE64_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
@@ -69,7 +69,7 @@ def _plain(text):
 
 
 def _spoken(bundle):
-    """For an object whose text/plain is missing or only names its type: another form that people can read."""
+    """Return a readable form to replace a text/plain that is missing or only names the object's type."""
     for mime, told in _SPOKEN:
         form = told(bundle[mime]) if mime in bundle else ""
         if form:
@@ -86,7 +86,7 @@ _SPOKEN = (("text/markdown", _same), ("text/latex", _same), ("application/json",
 
 
 def clean(data):
-    """A bundle that the link accepts, except perhaps for its length."""
+    """Return a copy of a bundle that the link accepts, unless it is too long."""
     if len(data) == 1 and type(text := data.get("text/plain")) is str:  # most values
         if len(text) > TEXT_MAX or not text.isascii() or "\0" in text:
             text = _plain(valid_text(text))
@@ -114,7 +114,7 @@ def clean(data):
 
 
 def drop_largest(bundle):
-    """Shortens a bundle that was too long for one message, and says so in it."""
+    """Removes the largest part of a bundle that is too long for one message, and adds a note about that."""
     sizes = {mime: len(value) if type(value) is Base64 else len(json.dumps(value))
              for mime, value in bundle.items() if mime != "text/plain"}
     largest = max(sizes, key=sizes.get)

@@ -1,9 +1,9 @@
 """Cells that run before IPython is loaded, which takes longer than everything else at the start of a kernel.
 
-Such a cell consists of plain statements over builtins and the session's own variables. It imports nothing, so it
-cannot miss anything that IPython changes in Python: `get_ipython`, `open`, hooks for modules, the import path.
+Such a cell consists of plain statements that use builtins and the session's own variables. It imports nothing, so it
+does not depend on the changes that IPython makes to Python: `get_ipython`, `open`, hooks for modules, the import path.
 Every other cell waits for IPython, and so do errors and values whose text is not simply their repr().
-Shell.take_over() then records these cells in IPython's history.
+Shell.take_over() later records the cells that ran early in IPython's history.
 """
 
 import _ast as ast  # without the classes of ast.py, which take a while to load
@@ -20,9 +20,9 @@ SOURCE_MAX = 4000  # characters; checking a longer cell takes longer than loadin
 PRINTED_BY_REPR = {int, float, bool, str, bytes}
 TEXT_MAX = 10_000
 
-# A superset of the text that IPython's transformers might change: other text means the same to them as to Python.
+# Matches everything that IPython's transformers might change, and more. Other text means the same to them as to Python.
 SPECIAL = re.compile(
-    r"""\A\s                                          # empty lines and indentation that are taken off
+    r"""\A\s                                          # empty lines and indentation, which IPython removes
       | ^[ \t]*(?:[%!?,;/>]|\.\.\.|In[ ]\[|\[(?:nav|ins)\])   # magics, commands, help, prompts
       | =[ \t]*(?:\\\n[ \t]*)?[%!]                     # x = !cmd
       | \?[ \t]*(?:$|\#)                              # x?
@@ -48,8 +48,8 @@ _BUILTIN_NAMES = (
 )
 _KINDS = frozenset(getattr(ast, name) for name in _KIND_NAMES.split())
 _BUILTINS = frozenset(_BUILTIN_NAMES.split())
-_NAMES = ("id", "attr", "arg", "name")  # the fields of a node that hold one
-_TAKEN = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])  # IPython assigns them when it is loaded
+_NAMES = ("id", "attr", "arg", "name")  # the fields of a node that hold a name
+_TAKEN = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])  # IPython assigns these when it is loaded
 
 
 class Ran:
@@ -61,7 +61,7 @@ class Ran:
 
     @property
     def bundle(self):
-        """The answer of the cell, {} for nothing; None if it takes IPython to know."""
+        """The result of the cell, {} if it has none; None if only IPython can produce the result."""
         if self.error is not None:
             return None
         if self.value is None:
@@ -81,7 +81,9 @@ class Early:
         self.cells = []  # cells that have run to their end
 
     def run(self, cell):
-        """Run a cell and return a Ran; None: nothing was done, it needs IPython. The caller holds interrupts back."""
+        """Run a cell and return a Ran, or None if the cell needs IPython and did not run. The caller holds interrupts
+        back.
+        """
         source = cell if cell.endswith("\n") else cell + "\n"
         codes = self._compile(source, f"<cell {len(self.cells) + 1}>")
         if codes is None:
@@ -97,23 +99,23 @@ class Early:
         gc.enable()
         try:
             for code in codes:
-                interrupts.held = 0  # the user's code, and nothing but it, can be interrupted
+                interrupts.held = 0  # only the user's code can be interrupted
                 interrupts.raise_pending()
                 exec(code, self.names)
                 interrupts.held = held
         except BaseException as error:
             interrupts.held = held
             ran.error = error
-        gc.disable()  # while modules are being loaded
+        gc.disable()  # off again while IPython is being loaded
         sys.displayhook = hook
         return ran
 
     def _compile(self, source, name):
-        """The code of each statement; None if the cell may need IPython."""
+        """Return the code of each statement; None if the cell may need IPython."""
         if len(source) > SOURCE_MAX or not source.isascii() or ";" in source or SPECIAL.search(source):
             return None
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # shown when the cell is compiled again
+            warnings.simplefilter("error")  # IPython compiles the cell again and shows its warnings
             try:
                 nodes = compile(source, name, "exec", PARSER_FLAGS | ast.PyCF_ONLY_AST, True).body
                 if not self._are_known(nodes):

@@ -1,5 +1,4 @@
-"""Environment variables for one run: set before its cell, and restored afterwards, except for those that the cell
-changed itself.
+"""Environment variables for one run: set before its cell and restored afterwards, unless the cell itself changed them.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Exceptions as text: a standard Python traceback that starts at the user's code and has a bounded length.
 
-The error that ends a cell is shown without most of the frames inside libraries: the user's own lines, the line
-that entered the library and the one that raised. All of them are in sys.last_exc, for %tb and
+The error that ends a cell is shown without most of the frames inside libraries. It keeps the user's own lines, the
+line that entered the library and the line that raised. sys.last_exc has all frames, for %tb and
 traceback.print_last().
 """
 
@@ -17,20 +17,20 @@ from IPython.core.error import UsageError
 TRACEBACK_MAX = 32 << 10  # characters; the first quarter and the end are kept
 MESSAGE_MAX = 16 << 10
 NAME_MAX = 200
-FRAMES_MAX = 3000  # more (a raised recursion limit) would take seconds to look up
+FRAMES_MAX = 3000  # more (after the recursion limit was raised) would take seconds to look up
 
-# Minimum number of frames to leave out between two kept ones, since a line says so.
+# Minimum number of frames to leave out between two kept ones, since the note about them takes a line itself.
 FOLD_MIN = 2
-# A cause is left out if its message has at least this many characters and is a part of the next one's.
+# A cause is left out if its message has at least this many characters and is part of the next exception's message.
 REPEATED_MIN = 20
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, "/opt/husk/", "<frozen ", "<__array_function__", "<decorator-gen")
 _PACKAGES = ("/site-packages/", "/dist-packages/")
-_CYTHON = (".pyx", ".pxi", ".pxd")  # its folders are those of the machine that compiled it
+_CYTHON = (".pyx", ".pxi", ".pxd")  # paths in tracebacks are those of the machine that compiled them
 _KERNEL_FOLDERS = tuple(os.path.dirname(path) + os.sep for path in (__file__, IPython.__file__))
 
 
 def shorten(text, limit, what="characters"):
-    """The head and the tail of a text that is too long: the end of an error is most useful."""
+    """Reduce a text that is too long to its head and tail. The tail is longer: the end of an error is most useful."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 4], text[-(limit - limit // 4):]
@@ -42,7 +42,7 @@ def _is_ours(code):
 
 
 def _users_frames(tb):
-    """A copy of the traceback without the frames of the kernel and of IPython."""
+    """Return a copy of the traceback without the frames of the kernel and of IPython."""
     entries = []
     while tb is not None:
         if not _is_ours(tb.tb_frame.f_code):
@@ -57,7 +57,7 @@ def _users_frames(tb):
 
 
 def _strip(error):
-    """Strips the tracebacks of an exception and of all attached ones."""
+    """Reduces the tracebacks of an exception, and of its causes and contexts, to the user's frames."""
     seen, todo = set(), [error]
     while todo:
         error = todo.pop()
@@ -89,12 +89,12 @@ class _Folded(traceback.StackSummary):
 
 
 def _unmarked(frame):
-    """Without the marks under a part of the line, which are for the user's own lines."""
+    """Return the frame without ^^^^ marks under its line, because only the user's own lines have them."""
     return traceback.FrameSummary(frame.filename, frame.lineno, frame.name, lookup_line=False)
 
 
 def _fold_run(run, first, last, hint):
-    """Picks from consecutive library frames: the first if the user's code called it, the last if it raised."""
+    """Fold consecutive library frames: keep the first if the user's code called it, and the last if it raised."""
     hidden = len(run) - first - last
     frames = [_unmarked(frame) for frame in run]
     if hidden >= FOLD_MIN:
@@ -120,7 +120,7 @@ def _cause(link):
 
 
 def _is_repeated(cause, link):
-    """Raised inside libraries, and repeated by the next exception."""
+    """True if the cause was raised inside libraries and the next exception repeats its message."""
     if cause is None or cause.exceptions or not all(map(_is_library, cause.stack)):
         return False
     said, again = str(cause), str(link)
@@ -139,8 +139,8 @@ def _skip_repeated(link):
 
 
 def _fold_all(told):
-    """Folds an exception and all attached ones. In the middle of a chain, exceptions without a line of the user's
-    code are reduced to their message, and left out if the message is repeated later.
+    """Folds the frames of an exception and of its causes and contexts. In the middle of a chain, exceptions without a
+    line of the user's code are reduced to their message, and left out if the message is repeated later.
     """
     links, seen = [told], set()
     while links:
@@ -157,7 +157,7 @@ def _fold_all(told):
 
 
 def _give_line(error):
-    """Python's compiler works on a tree here and does not know the text of the line."""
+    """Add the text of the line to a SyntaxError: the compiler got a syntax tree here and does not know the text."""
     if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
         error.text = linecache.getline(error.filename, error.lineno) or None
 
@@ -167,7 +167,7 @@ def _format(error, full):
     _give_line(error)
     told = traceback.TracebackException.from_exception(error, lookup_lines=full)
     if error.__traceback__ is None:
-        told.stack = None  # no "Traceback" line above nothing: a syntax error of the cell itself
+        told.stack = None  # a syntax error of the cell itself: no "Traceback" line, since no frames follow
     if not full:
         _fold_all(told)
     return "".join(told.format()).rstrip("\n")
@@ -175,11 +175,11 @@ def _format(error, full):
 
 def plain_traceback(error, full=False):
     """The traceback as Python prints it; always a string, whatever the exception's own methods do."""
-    if isinstance(error, UsageError):  # a mistake in the use of a magic: the sentence is enough
+    if isinstance(error, UsageError):  # a magic was used wrongly: its message is enough
         return f"UsageError: {error}"
     try:
         text = _format(error, full)
-    except (RecursionError, MemoryError):  # the error report must not be the next error
+    except (RecursionError, MemoryError):  # reporting an error must not raise another
         text = f"{type(error).__name__}: {_message(error)}\n[the traceback failed]"
     return shorten(text, TRACEBACK_MAX)
 
@@ -198,7 +198,7 @@ def _explain_exit(error):
 
 
 def report(error):
-    """The fields of the link's `error` message; the exception itself becomes sys.last_exc."""
+    """Return the fields of the link's `error` message, and store the exception in sys.last_exc."""
     message = _explain_exit(error) if isinstance(error, SystemExit) else _message(error)
     fields = {
         "type": type(error).__name__[:NAME_MAX],
@@ -214,13 +214,13 @@ def report(error):
 
 
 def last():
-    """The exception that ended a cell last, if any."""
+    """Return the exception that last ended a cell, if any."""
     error = getattr(sys, "last_exc", None)
     return error if isinstance(error, BaseException) else None
 
 
 def exit_status(error):
-    """The exit status of a process whose code ended like this."""
+    """Return the exit status of a process whose code ended with this error (None = no error)."""
     if error is None:
         return 0
     if not isinstance(error, SystemExit):
@@ -231,8 +231,8 @@ def exit_status(error):
 
 
 def print_plain(error, full=False):
-    """For errors that do not end the cell: the same text, on stderr."""
+    """Print the same traceback on stderr, for errors that do not end the cell."""
     try:
         print(plain_traceback(error, full), file=sys.stderr, flush=True)
     except Exception:
-        pass  # the user's sys.stderr
+        pass  # the user has replaced sys.stderr with something that fails

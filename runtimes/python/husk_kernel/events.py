@@ -1,6 +1,6 @@
 """The event loop of the session: cells with top-level await run in it, and their tasks continue between cells.
 
-Loading asyncio takes a tenth of the kernel's start, so nothing here happens before a cell has imported it.
+Loading asyncio takes a tenth of the kernel's start-up time, so nothing here happens before a cell has imported it.
 """
 
 import functools
@@ -12,7 +12,7 @@ from .errors import print_plain
 from .imports import own_modules
 from .interrupts import interrupts
 
-PATIENCE = 2  # interrupts that cancel the cell; after that its loop counts as broken
+PATIENCE = 2  # number of interrupts that cancel the cell; at the next one its loop counts as broken
 
 
 class Events:
@@ -42,15 +42,16 @@ class Events:
         self.ready()
 
     def _adapt_django(self, module):
-        # It refuses its database if there is a loop, although that works in a cell without await.
+        # Django refuses database access if there is a running loop, although it works in a cell without await.
         module.get_running_loop = self._strictly_running_loop
 
     def _forget(self):
-        self._loop = None  # nothing runs it in a forked child
+        self._loop = None  # a forked child does not run the loop
 
     def _running_loop(self):
-        """asyncio.get_running_loop() that also knows the session's loop while a cell without await runs, as in a notebook:
-        asyncio.create_task() works there, and the task runs after the cell."""
+        """asyncio.get_running_loop() that also returns the session's loop while a cell without await runs. As in a
+        notebook, such a cell can call asyncio.create_task(), and the task runs after the cell.
+        """
         loop = self._asyncio._get_running_loop()
         if loop is None:
             if self._loop is None or threading.current_thread() is not threading.main_thread():
@@ -60,7 +61,7 @@ class Events:
         return loop
 
     def ready(self):
-        """Before each cell: makes sure that asyncio.get_event_loop() finds a working loop, since a cell may have
+        """Called before each cell: makes sure that asyncio.get_event_loop() finds a working loop, since a cell may have
         closed it.
         """
         self._hits = 0
@@ -74,20 +75,20 @@ class Events:
 
     @property
     def interrupted(self):
-        """A cancellation in this cell means an interrupt."""
+        """True if a cancellation in this cell is due to an interrupt."""
         return self._hits > 0
 
     def is_cancellation(self, error):
         return self._asyncio is not None and isinstance(error, self._asyncio.CancelledError)
 
     def is_awaitable(self, value):
-        """A coroutine, a future or a task."""
+        """True for a coroutine, a future or a task."""
         return isinstance(value, Coroutine) or (self._asyncio is not None and self._asyncio.isfuture(value))
 
     def _works(self):
         if self._loop is None or self._loop.is_closed():
             return False
-        try:  # a cell that closed all descriptors closed the loop's too
+        try:  # a cell that closed all descriptors also closed the loop's
             os.fstat(self._loop._selector.fileno())
             os.fstat(self._loop._csock.fileno())
             return True
@@ -105,7 +106,7 @@ class Events:
             while True:
                 try:
                     return self._loop.run_until_complete(task)
-                except KeyboardInterrupt:  # hit a callback or another task
+                except KeyboardInterrupt:  # raised in a callback or in another task
                     if task.done():
                         raise
                     if self._hits > PATIENCE:
@@ -121,12 +122,12 @@ class Events:
                     if task.done():
                         raise
                     if isinstance(error, SystemExit):
-                        print_plain(error)  # another task's; a RuntimeError is somebody's loop.stop()
+                        print_plain(error)  # another task exited; a RuntimeError means that loop.stop() was called
         finally:
             self._cell = None
 
     def _give_up(self, task):
-        # Kept forever: to clean it up would run code of that cell, and of IPython, in the middle of another cell.
+        # The task is kept forever: cleaning it up would run code of its cell, and of IPython, during another cell.
         self._given_up.append(task)
         self._loop = None
 
@@ -150,7 +151,7 @@ class Events:
         try:
             self._loop.add_reader(fd, self._loop.stop)
             self._loop.run_forever()
-        except BaseException as error:  # a background task that exits
+        except BaseException as error:  # from a background task, such as SystemExit
             print_plain(error)
         finally:
             try:
@@ -159,14 +160,14 @@ class Events:
                 self._loop = None
 
     def _has_work(self):
-        """A cell has awaited something, or has left callbacks, descriptors (one is the loop's own) or tasks behind."""
+        """True if a cell has awaited something or has left callbacks, tasks or descriptors besides the loop's own."""
         loop = self._loop
         return bool(self._used or loop._ready or loop._scheduled or len(loop._selector.get_map()) > 1
                     or self._asyncio.all_tasks(loop))
 
 
 def _nestable(asyncio):
-    """asyncio.run() that also works while a loop runs: it blocks that loop, as any function would."""
+    """Make asyncio.run() work while a loop runs. It blocks that loop, as any other function would."""
     run = asyncio.run
 
     @functools.wraps(run)

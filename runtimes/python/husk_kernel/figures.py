@@ -1,7 +1,7 @@
 """Matplotlib: figures become pictures at plt.show() and at the end of the cell, automatically.
 
-The backend is plain Agg (MPLBACKEND in runtime.json, so child processes draw too). Only plt.show is replaced,
-because no other backend can show anything here. Matplotlib is not imported before the user does it.
+The backend is plain Agg. MPLBACKEND in runtime.json sets it, so child processes can draw too. Only plt.show is
+replaced, because no other backend can show anything here. Matplotlib is not imported before the user imports it.
 """
 
 import glob
@@ -39,7 +39,9 @@ class Figures:
         pyplot.show = show
 
     def format_png(self, figure):
-        """IPython's formatter for display(figure) and a figure as the last value. A blank one has only its text, as in Jupyter."""
+        """IPython's formatter for display(figure) and a figure as the last value. As in Jupyter, a blank figure is
+        shown only as text.
+        """
         if _is_blank(figure):
             return None
         self._drew = True
@@ -72,9 +74,7 @@ class Figures:
         self._publish(data)
 
     def _draw(self, figure):
-        """Warnings of drawing (a glyph that no font has) are shown once per cell, and without naming a line of the
-        kernel.
-        """
+        """Draw a figure. Warnings (a glyph that no font has) are shown once per cell, without a line of the kernel."""
         self._drew = True
         with warnings.catch_warnings(record=True) as caught:
             data = png(figure)
@@ -93,7 +93,7 @@ class Figures:
 
     @staticmethod
     def can_be():
-        """True if the library that creates them is loaded."""
+        """True if the library that creates figures is loaded."""
         return "matplotlib.pyplot" in sys.modules
 
     def finish_cell(self):
@@ -101,13 +101,13 @@ class Figures:
 
 
 def _is_blank(figure):
-    """Nothing was drawn in it: plt.figure() before df.plot(), which makes its own."""
+    """True if nothing was drawn in the figure, as with plt.figure() before df.plot(), which creates its own figure."""
     return not (figure.axes or figure.texts or figure.images or figure.lines or figure.patches or figure.artists or figure.legends
                 or figure.subfigs or figure._suptitle)
 
 
 def png(figure):
-    """The figure with a tight frame, at its own resolution or at a lower one that keeps the picture in its limits."""
+    """Return the figure with a tight frame, at its own resolution or at a lower one if it would be too large."""
     frame, size = _tight_frame(figure)
     dpi = min(figure.dpi, images.PIXELS_MAX / max(*size, 0.1))
     while True:
@@ -121,7 +121,7 @@ def png(figure):
 
 
 def _tight_frame(figure):
-    """The area of bbox_inches="tight"; the whole figure if that is absurd (a text far outside the axes)."""
+    """Return the area of bbox_inches="tight", or of the whole figure if the former is absurd (text far outside)."""
     figure.draw_without_rendering()
     whole = tuple(figure.get_size_inches())
     frame = figure.get_tightbbox().padded(PADDING)
@@ -131,7 +131,7 @@ def _tight_frame(figure):
 
 
 def _keep_png(pylabtools):
-    """set_matplotlib_formats("svg"), another habit from notebooks: pages of markup instead of a picture."""
+    """Ignore set_matplotlib_formats("svg"), which is common in notebooks: it would send markup instead of a picture."""
     pylabtools.select_figure_formats = lambda _shell, _formats, **_options: None
 
 

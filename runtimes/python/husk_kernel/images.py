@@ -16,7 +16,7 @@ def png_size(data):
 
 
 def fit(mime, encoded):
-    """A PNG or JPEG in base64 that fits, with its type; data that cannot be decoded is unchanged."""
+    """Return a base64 PNG or JPEG within the limits, with its type. Data that cannot be decoded is left unchanged."""
     try:
         if len(encoded) <= _ENCODED_MAX and mime == "image/png" and max(png_size(base64.b64decode(encoded[:32]))) <= PIXELS_MAX:
             return mime, encoded
@@ -28,7 +28,7 @@ def fit(mime, encoded):
 
 
 def _shrink(data, mime):
-    from PIL import Image  # takes a tenth of a second, so only when there are pictures
+    from PIL import Image  # takes a tenth of a second, so it is imported only if needed
 
     picture = Image.open(io.BytesIO(data))
     if len(data) <= BYTES_MAX and max(picture.size) <= PIXELS_MAX:
@@ -36,7 +36,7 @@ def _shrink(data, mime):
     side = PIXELS_MAX
     for attempt in range(_TRIES):
         picture.thumbnail((side, side))
-        # Lossless if it is small enough; a photograph, however small, is too large for PNG.
+        # The first attempt keeps the format, which may be lossless. Photographs often stay too large as PNG.
         kind = mime if attempt == 0 else "image/jpeg"
         smaller = _encode(picture, kind)
         if len(smaller) <= BYTES_MAX:

@@ -1,4 +1,4 @@
-"""Handling of foreign modules: delays their loading, and adapts them once they are loaded."""
+"""Delays the loading of other people's modules, and adapts them to the kernel once they are loaded."""
 
 import importlib
 import os
@@ -10,8 +10,8 @@ from types import ModuleType
 
 
 class _OwnModules(threading.local):
-    """`with own_modules`: imports of this thread come from the image, whatever the session has put on the path or
-    into its folders.
+    """`with own_modules`: this thread imports modules from the image only, whatever the session has put on the import
+    path or into the folders on it.
     """
 
     _path = tuple(sys.path)  # as kernel.py leaves it
@@ -40,10 +40,10 @@ def _own(name, attribute):
 
 
 class Deferred:
-    """IPython loads these while it starts, though a kernel without a terminal needs them late or never.
+    """Modules that IPython loads while it starts, though a kernel without a terminal needs them late or never.
 
     While IPython is being imported, they are replaced by functions that load the real module at their first call.
-    Afterwards the replacements are removed, and `import jedi` or `import prompt_toolkit` find the real modules.
+    Afterwards the replacements are removed, so that `import jedi` or `import prompt_toolkit` finds the real module.
     """
 
     FUNCTIONS = (
@@ -51,15 +51,15 @@ class Deferred:
         ("logging.config", ["dictConfig"]),
         ("urllib.parse", ["urlencode"]),
         ("urllib.request", ["Request", "urlopen"]),
-        ("pygments", ["highlight"]),  # colours, which are not shown here
+        ("pygments", ["highlight"]),  # for colours, which are not shown here
         ("pygments.formatters", ["HtmlFormatter"]),
         ("pygments.formatters.terminal256", ["Terminal256Formatter"]),
         ("pygments.lexers", ["PythonLexer"]),
         ("pygments.styles", ["get_style_by_name"]),
     )
-    ABSENT = ("jedi", "readline")  # IPython works without completion, and there is no terminal
-    # Only used as name.something, when there is something to do: asyncio alone loads ssl and forty more. shutil only
-    # checks whether bz2 and lzma exist.
+    ABSENT = ("jedi", "readline")  # IPython works without jedi's completion, and there is no terminal
+    # IPython uses these modules only as `name.something`, and only when it needs them. asyncio alone loads ssl and
+    # forty other modules. shutil only checks whether bz2 and lzma exist.
     LAZY = ("stack_data", "asyncio", "asyncio.exceptions", "bz2", "cProfile", "hashlib", "html", "lzma", "mimetypes", "pstats",
             "pydoc", "sqlite3")
 
@@ -98,19 +98,19 @@ def _stand_in(name, functions):
 
 class _LazyModule(ModuleType):
     def __getattr__(self, attribute):
-        if attribute.startswith("__"):  # the import machinery looking around
+        if attribute.startswith("__"):  # asked by the import machinery
             raise AttributeError(attribute)
-        if sys.modules.get(self.__name__) is self:  # used after all while IPython is being imported
+        if sys.modules.get(self.__name__) is self:  # IPython does use it while it is being imported
             del sys.modules[self.__name__]
         return _own(self.__name__, attribute)
 
 
 class ImportHooks(dict):
-    """Module name -> function to call with the module, once, right after its first import. The first finder of each
-    import.
+    """Module name -> function to call with the module, once, right after its first import. This is the first finder
+    that every import asks.
     """
 
-    stale = False  # cached listings of the folders on the path may be old
+    stale = False  # True if cached listings of the folders on the path may be outdated
 
     def install(self):
         for name in [name for name in self if name in sys.modules]:
@@ -144,7 +144,7 @@ class ImportHooks(dict):
             if hook is not None:
                 hook(module)
         except Exception:
-            pass  # a module that has changed still works, if less well
+            pass  # another version of the module still works, if less well
 
 
 def forget_folders():
@@ -155,7 +155,7 @@ def forget_folders():
 
 
 def _forget_folders():
-    """importlib.invalidate_caches() does the same, but loads importlib.metadata, which takes 15 ms."""
+    """Does the same as importlib.invalidate_caches(), which would load importlib.metadata and take 15 ms."""
     ImportHooks.stale = False
     for path, finder in list(sys.path_importer_cache.items()):
         if finder is None:
@@ -170,20 +170,18 @@ LATE = "HUSK_LATE_"
 
 
 def late_environment():
-    """Restores the names of variables that must not be set when the interpreter starts: PID 1 has put a prefix before
-    them.
-    """
+    """Restores variables that must not be set when the interpreter starts. PID 1 has prefixed their names."""
     for name in [name for name in os.environ if name.startswith(LATE)]:
         os.environ[name.removeprefix(LATE)] = os.environ.pop(name)
     sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX") or sys.pycache_prefix
 
 
 class UserSite:
-    """The user's site-packages, which Python was started without: `path` is the import path of cells. This is the
-    last finder.
+    """The user's site-packages, which Python was started without. `path` is the import path of cells. An import asks
+    this finder last.
 
     Lines of .pth files that name folders apply from the start. Lines that are code (editable installs) run only
-    when a cell imports a module that is not found without them: a new interpreter has run no code of the session.
+    when a cell imports a module that is not found without them, so a new interpreter has run no code of the session.
     """
 
     def __init__(self, path):
@@ -195,15 +193,16 @@ class UserSite:
         self._folder = None
         given = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
         self.path = [*dict.fromkeys([*given, *path])]
-        # A virtual environment disables it, and so does the variable.
+        # A virtual environment or the variable disables the user's site-packages.
         if sys.prefix == sys.base_prefix and not os.environ.get("PYTHONNOUSERSITE"):
             self._folder = site.getusersitepackages()
             site.ENABLE_USER_SITE = True
             system = [i for i, entry in enumerate(self.path) if entry.endswith(("site-packages", "dist-packages"))]
             at = system[0] if system else len(self.path)
             self.path[at:at] = [entry for entry in (self._folder, *self._folders()) if entry not in self.path]
+        # Child processes of multiprocessing may use the user's site-packages, so they must not inherit -s.
         flags = subprocess._args_from_interpreter_flags
-        subprocess._args_from_interpreter_flags = lambda: [flag for flag in flags() if flag != "-s"]  # for multiprocessing
+        subprocess._args_from_interpreter_flags = lambda: [flag for flag in flags() if flag != "-s"]
 
     def _files(self):
         try:

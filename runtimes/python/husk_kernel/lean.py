@@ -1,6 +1,6 @@
-"""The fast path for a cell: the effect of IPython's run_cell for plain Python when no hooks are registered.
+"""The fast path for a cell: does the same as IPython's run_cell for plain Python when no hooks are registered.
 
-IPython tokenizes every cell twice to find magics, and keeps records that only its terminal reads: half a
+IPython tokenizes every cell twice to find magics, and keeps records that only its terminal reads. That takes half a
 millisecond per cell. Any cell that might behave differently here takes the slow path.
 """
 
@@ -13,7 +13,7 @@ from IPython.core.macro import Macro
 from .early import SPECIAL
 
 _FIRST_WORD = re.compile(r"[\w.*]*")
-# Methods that may have been replaced on the shell itself.
+# Methods that a cell may have replaced on the shell object.
 _METHODS = frozenset({"run_cell", "_run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast",
                       "showsyntaxerror", "should_run_async"})
 _RUN_CELL = InteractiveShell.run_cell
@@ -23,15 +23,15 @@ class Lean:
     def __init__(self, shell):
         self._shell = shell
         self._callbacks = shell.events.callbacks
-        self._before = list(self._callbacks["pre_execute"])  # IPython's own: warnings are shown anew in each cell
+        self._before = list(self._callbacks["pre_execute"])  # IPython's own, which reset warnings for each cell
         manager = shell.input_transformer_manager
         self._cleanups, self._lines = list(manager.cleanup_transforms), list(manager.line_transforms)
         self._tokens = list(manager.token_transformers)
         self._checkers = list(shell.prefilter_manager.checkers)
         for name in ("ast_transformers", "input_transformers_post", "ast_node_interactivity", "autocall"):
-            getattr(shell, name)  # has a value from here on
+            getattr(shell, name)  # makes the trait store its default value
         self._magics = shell.magics_manager.magics
-        self._traits = shell._trait_values  # where traits store values that they would check before returning them
+        self._traits = shell._trait_values  # the stored values; reading them here skips the traits' checks
 
     def _is_untouched(self):
         """True if nothing is registered that takes part in running a cell."""
@@ -56,18 +56,18 @@ class Lean:
         return self._callbacks["post_run_cell"] or self._callbacks["post_execute"]
 
     def _is_plain(self, cell):
-        """True if the text is the same to Python and to IPython."""
+        """True if the text means the same to Python and to IPython."""
         if not cell or SPECIAL.search(cell):
             return False
         if cell.find("\n") not in (-1, len(cell) - 1):
             return True
-        # One line: `ls -l` and `exit` are valid Python and have another meaning.
+        # Single lines such as `ls -l` and `exit` are valid Python but mean something else to IPython.
         word = _FIRST_WORD.match(cell).group()
         return not (word in self._magics["line"] or word in self._magics["cell"] or isinstance(self._shell.user_ns.get(word), (IPyAutocall, Macro)))
 
     def run(self, cell):
-        """Run a cell and record it as run_cell(cell, store_history=True) does; False: nothing was done, it needs the
-        slow path.
+        """Run a cell and record it as run_cell(cell, store_history=True) does. Return False, having done nothing, if
+        the cell needs the slow path.
         """
         if not self._is_untouched() or not self._is_plain(cell):
             return False

@@ -10,20 +10,19 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from .interrupts import interrupts
 
 MESSAGE_MAX = 12 << 20  # LINK_MESSAGE_MAX in kernels/protocol.h
-CODE_MESSAGE_MAX = 64 << 20  # CODE_BYTES_MAX, every byte escaped
-# Above the numbers that a cell closes when it "closes all files" by hand (0 to 9, 0 to 99), below any usual nofile
-# limit.
+CODE_MESSAGE_MAX = 64 << 20  # CODE_BYTES_MAX with every byte escaped
+# Above the numbers that a cell usually closes to "close all files" (0 to 9, 0 to 99), and below any usual nofile limit.
 PRIVATE_FD = 200
 
 READ_SIZE = 1 << 16
-SHORT = 1 << 20  # characters: with every escape they still fit into a message
+SHORT = 1 << 20  # characters; they fit into a message even if all are escaped
 
 _scan_json = json.JSONDecoder().scan_once
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 class Base64(bytes):
-    """A string of a message that is ASCII without anything to escape: a picture is sent unchanged."""
+    """An ASCII string of a message that needs no escaping. A picture is sent this way, unchanged."""
 
 
 def _value(value):
@@ -39,7 +38,9 @@ def _object(fields):
 
 
 def _message(op, call, fields):
-    """A message as bytes, preceded by its length; `data` is a MIME bundle, whose entries may be Base64."""
+    """Return a message as bytes, preceded by its length. The field `data` is a MIME bundle, whose entries may be
+    Base64.
+    """
     parts = [b'{"op":"%b","id":%d' % (op.encode(), call)]
     for name, value in fields.items():
         parts.append(b",%b:%b" % (_value(name), _object(value) if name == "data" else _value(value)))
@@ -51,7 +52,7 @@ def _message(op, call, fields):
 
 
 def _result(call, bundle):
-    """A message as above; the fast path for that of most cells."""
+    """Return a result message as bytes; faster than _message() for the results of most cells."""
     text = bundle.get("text/plain")
     if len(bundle) > 1 or type(text) is not str or len(text) > SHORT:
         return _message("result", call, {"data": bundle})
@@ -65,15 +66,15 @@ def _done(call):
 
 
 def private_fd(fd):
-    """A duplicate with a number that cells do not hit and child processes do not inherit."""
+    """Duplicate a descriptor to a number that cells do not close; child processes do not inherit it."""
     try:
         return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, PRIVATE_FD)
-    except OSError:  # nofile is lower than that
+    except OSError:  # the nofile limit is lower than PRIVATE_FD
         return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20)
 
 
 def _dial(address):
-    """The descriptor of the kernel's end: `fd:N`, inherited, which no other process has."""
+    """Return a private descriptor for the kernel's end of the link: `fd:N`, inherited by this process only."""
     inherited = int(address.removeprefix("fd:"))
     fd = private_fd(inherited)
     os.close(inherited)
@@ -92,7 +93,9 @@ class Link:
     """Works only in the process that created it: in a forked child `event` does nothing."""
 
     def __init__(self, address, taken=None):
-        """`taken`: a descriptor with a byte for each display and sync that PID 1 has processed; None = not supported."""
+        """`taken` is a descriptor from which the link reads one byte for each display and sync that PID 1 has
+        processed; None = not supported.
+        """
         self.fd = _dial(address)
         self._taken = None if taken is None else _dial(f"fd:{taken}")
         self._received = b""
@@ -113,7 +116,7 @@ class Link:
         return self.fd < 0 or os.getpid() != self._owner
 
     def receive(self):
-        """The next message, or None when PID 1 has closed the link or sends invalid data."""
+        """Return the next message, or None if PID 1 has closed the link or sent invalid data."""
         data = self._received = self._read(self._received, 4)
         if data is None:
             return None
@@ -130,7 +133,7 @@ class Link:
             return None
 
     def _read(self, data, size):
-        """At least this many bytes, including those read before; None at the end of the link."""
+        """Return at least `size` bytes, including those in `data`; None at the end of the link."""
         if len(data) >= size:
             return data
         pieces, missing = [data], size - len(data)
@@ -155,12 +158,12 @@ class Link:
         return self.waiting or bool(select.select([self.fd], [], [], 0)[0])
 
     def begin(self, call):
-        """From here on events belong to this run."""
+        """Make later events belong to this run."""
         with self._lock:
             self._call = call
 
     def event(self, op, **fields):
-        """Send a display of the run. Later output comes after it."""
+        """Send a display of the run, ordered before any later output."""
         if self.forked:
             return
         if threading.get_ident() != self._main_thread:
@@ -170,12 +173,12 @@ class Link:
                 self._event(op, fields)
 
     def _event(self, op, fields):
-        with self._lock:  # a thread's display must not slip in behind `done`
+        with self._lock:  # a thread's display must not be sent after `done`
             if self._call is None:
                 raise NoCell
             self._write(_message(op, self._call, fields))
             if self._taken is not None:
-                os.read(self._taken, 1)  # later output comes after it
+                os.read(self._taken, 1)  # so that later output is shown after the display
 
     def sync(self):
         """Makes PID 1 read the output so far before any later output."""
@@ -185,8 +188,8 @@ class Link:
             except NoCell:  # the cell has ended meanwhile
                 pass
 
-    def ask(self, prompt, password):
-        """Sends a prompt of the running cell; returns the answer. An interrupt cancels the prompt."""
+    def prompt(self, prompt, password):
+        """Sends a prompt of the running cell and returns the answer. An interrupt cancels the prompt."""
         if self.forked or threading.get_ident() != self._main_thread:
             raise EOFError("only the main thread of a cell can ask for input")
         self._prompts += 1
@@ -212,7 +215,7 @@ class Link:
                 self._write(_message("input", self._call, {"question": number, **fields}))
 
     def done(self, result=None, error=None):
-        """The end of the run, with its result (a bundle) and its error (fields), in one write."""
+        """Send the end of the run, with its result (a bundle) and its error (fields), in one write."""
         with self._lock:
             call = self._call
             out = _result(call, result) if result else b""
@@ -222,11 +225,11 @@ class Link:
             self._write(out + _done(call))
 
     def variables(self, call, listing):
-        """The answer to a look, between two cells."""
+        """Send the answer to a request for variables, between two cells."""
         self._write(_message("variables", call, listing))
 
     def answer(self, number, fields):
-        """Sends a prompt of the running cell; returns the answer. An interrupt cancels the prompt."""
+        """Send the answer to a query, between two cells."""
         self._write(_message("answer", number, fields))
 
     def _write(self, data):
@@ -235,4 +238,4 @@ class Link:
             while view:
                 view = view[os.write(self.fd, view):]
         except OSError:
-            os._exit(0)  # PID 1 has closed the link, and nothing is left to read an error
+            os._exit(0)  # PID 1 has closed the link, so nobody would see an error

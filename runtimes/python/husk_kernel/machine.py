@@ -1,9 +1,10 @@
-"""Makes psutil report the session's share of the machine. By itself it reads /proc, which shows the host's."""
+"""Makes psutil report the session's memory limit and use. Unchanged, it reads /proc, which shows the host's memory."""
 
 import os
 
 _GROUP = "/sys/fs/cgroup"
-# (limit, usage, cached files, files in memory) of both versions of cgroups
+# For both versions of cgroups: the files with the limit, the usage and the statistics, and the names in the statistics
+# for cached files and for files in memory.
 _VERSIONS = (("memory.max", "memory.current", "memory.stat", "file", "shmem"),
              ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_cache", "total_shmem"))
 

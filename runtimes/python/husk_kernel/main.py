@@ -1,8 +1,8 @@
-"""The kernel's life after its hello: load IPython, run cells until PID 1 closes the link.
+"""The kernel's main loop, after its hello: loads IPython and runs cells until PID 1 closes the link.
 
-Loading IPython takes most of the time until a kernel could run a cell, and the first cell rarely comes that soon.
-So it is loaded in steps: a message that arrives in between is handled first, and a cell that needs no IPython
-(early.py) runs at once.
+Loading IPython takes most of a kernel's start, and the first cell rarely arrives that soon. So IPython is loaded in
+steps. A message that arrives in between is handled first, and a cell that does not need IPython (early.py) runs at
+once.
 """
 
 import faulthandler
@@ -18,7 +18,8 @@ from .link import Link
 from .streams import Streams
 
 RECURSION_LIMIT = 3000  # as in Jupyter
-# Modules that IPython imports, in steps of a few milliseconds. A name that this IPython does not use does no harm.
+# Modules that IPython imports, in steps of a few milliseconds. Names that this version of IPython does not use do no
+# harm.
 STEPS = ("typing", "inspect", "traceback", "pathlib", "logging", "subprocess", "tempfile", "argparse", "traitlets.traitlets",
          "traitlets.config.application", "pdb", "pexpect", "IPython", "IPython.core.magics.execution", "IPython.utils.capture")
 
@@ -29,11 +30,11 @@ class Kernel:
         self._streams = Streams(self._link.sync)
         self._early = Early()
         sys.modules["__main__"] = self._early.module
-        self._cells = None  # until IPython is loaded
+        self._cells = None  # None until IPython is loaded
         self._loading = self._load(user_path)
 
     def _load(self, user_path):
-        """Loads IPython, with a pause after each step. The session can import nothing before the last step is done."""
+        """Loads IPython, with a pause after each step. The session cannot import anything before the last step."""
         with Deferred():
             for name in STEPS:
                 try:
@@ -54,15 +55,15 @@ class Kernel:
         sys.path[:] = ["", *user_site.path]
         sys.meta_path.append(user_site)
         sys.argv = [""]
-        # The collector need not scan the kernel's objects, nor a forked child copy their pages; it collects the
-        # user's objects.
+        # From here on the collector skips the kernel's own objects, so a forked child need not copy their pages. The
+        # user's objects must not be frozen.
         if not any(gc.is_tracked(value) for name, value in self._early.names.items() if name not in cells.hidden):
             gc.freeze()
         gc.enable()
         self._cells = cells
 
     def _loaded(self):
-        """The cells of IPython, once it is loaded."""
+        """Return the Cells object, after loading the rest of IPython."""
         for _ in self._loading:
             pass
         return self._cells
@@ -73,12 +74,12 @@ class Kernel:
             message = self._link.receive()
             op = message.get("op") if message else None
             if op == "look":
-                self._look(message["id"])
+                self._list_variables(message["id"])
                 continue
             if op in ("complete", "inspect", "is_complete"):
                 self._link.answer(message["id"], self._loaded().answer(message))
                 continue
-            if op == "input":  # to a prompt that an interrupt has ended
+            if op == "input":  # the answer to a prompt that an interrupt has ended
                 continue
             if op != "execute":
                 os._exit(0)
@@ -91,7 +92,7 @@ class Kernel:
         if self._cells is not None and not self._link.waiting:
             self._cells.wait(self._link.fd)
 
-    def _look(self, call):
+    def _list_variables(self, call):
         from . import variables
 
         with interrupts:
@@ -104,16 +105,16 @@ class Kernel:
         if self._cells is not None:
             self._cells.execute(message)
             return
-        # From here on interrupts go to the user's code only.
+        # From here on interrupts are raised in the user's code only.
         interrupts.running, interrupts.held = True, 1
         ran = None if message.get("env") or message.get("interactive") else self._early.run(message["code"])
         if ran is not None and interrupts.pending:
             interrupts.pending, ran.error = False, ran.error or KeyboardInterrupt()
+        if ran is not None and isinstance(ran.error, KeyboardInterrupt):
+            interrupts.deaf_until = float("inf")  # the signal is repeated until the cell ends
         bundle = ran and ran.bundle
         if bundle is None:
-            cells = self._loaded()
-            interrupts.held = 0
-            cells.execute(message, ran)
+            self._loaded().execute(message, ran)
             return
         self._early.cells.append(ran)
         self._streams.flush()
@@ -123,6 +124,6 @@ class Kernel:
 
 
 def run(user_path):
-    faulthandler.enable()  # a segmentation fault then names the line that caused it
+    faulthandler.enable()  # on a segmentation fault, prints the line that caused it
     sys.setrecursionlimit(RECURSION_LIMIT)
     Kernel(user_path).serve()

@@ -1,7 +1,7 @@
-"""HTML and SVG for readers who see text and pictures: the text of a page, a picture of a drawing, or a line about it.
+"""Converts HTML and SVG for readers who only see text and pictures: HTML to its text, SVG to a picture or to one line
+of text.
 
-The markup comes from the session's code, so every scan here is linear in its length, and the length is bounded
-first.
+The markup comes from the session's code, so its length is limited first, and every scan takes linear time.
 """
 
 import html
@@ -25,7 +25,7 @@ _SVG_SIZE = re.compile(r"""\s(width|height|viewBox)\s*=\s*["']([^"'<>]{1,100})["
 
 
 def html_text(page):
-    """The text that a browser would show, or an empty string."""
+    """Return the text that a browser would show, or an empty string."""
     page = page[:HTML_MAX]
     lower = page.lower() if page.isascii() else "".join(c.lower() if c.isascii() else c for c in page)
     parts, at, kept = [], 0, 0  # `kept`: depth of <pre>
@@ -93,7 +93,7 @@ def _number(text):
 
 
 def svg_picture(svg):
-    """The drawing as a PNG that fits, or None if nothing here can draw it."""
+    """Return the drawing as a PNG within the limits, or None if no library here can draw it."""
     if len(svg) > SVG_MAX or "<svg" not in svg:
         return None
     for library, draw in (("cairosvg", _draw_cairo), ("vl_convert", _draw_vega)):

@@ -1,7 +1,7 @@
-"""Queries of consoles and editors while a user types: completion, help, whether code is complete. The answers are
-IPython's own, without jedi, which takes a tenth of a second to load and seconds to answer.
+"""Answers the queries of consoles and editors while a user types: completion, help, whether code is complete. The
+answers are IPython's own, without jedi, which takes a tenth of a second to load and seconds to answer.
 
-Some of this runs user code (__dir__, __repr__): its output is dropped, and SIGINT ends it.
+Some queries run user code (__dir__, __repr__). The output of this code is dropped, and SIGINT ends it.
 """
 
 import sys
@@ -15,7 +15,7 @@ from .imports import own_modules
 from .interrupts import interrupts
 
 MATCHES_MAX = 1000
-MATCHES_BYTES = 150_000  # with JSON's overhead less than ANSWER_BYTES_MAX in kernels/protocol.h
+MATCHES_BYTES = 150_000  # including JSON's overhead, less than ANSWER_BYTES_MAX in kernels/protocol.h
 TEXT_MAX = 30_000
 
 
@@ -24,15 +24,15 @@ class Queries:
         self._shell = shell
 
     def answer(self, message):
-        """The fields of the answer to a message."""
+        """Return the fields of the answer to a query."""
         find = {"complete": self._complete, "inspect": self._inspect, "is_complete": self._is_complete}[message["op"]]
         interrupts.left = False
         try:
-            interrupts.asked = True
+            interrupts.querying = True
             fields = self._find(find, message)
-            interrupts.asked = False
-        except KeyboardInterrupt:  # it took too long, or a cell has arrived
-            interrupts.asked = False
+            interrupts.querying = False
+        except KeyboardInterrupt:  # the query took too long, or a cell has arrived
+            interrupts.querying = False
             return {"status": "timeout"}
         return {"status": "ok", **fields}
 
@@ -41,7 +41,7 @@ class Queries:
             warnings.simplefilter("ignore")
             try:
                 return find(message["code"], message)
-            except Exception:  # of the user's objects, or of IPython over them
+            except Exception:  # raised by the user's objects, or by IPython because of them
                 return {}
 
     def _complete(self, code, message):
@@ -53,7 +53,7 @@ class Queries:
         completer = self._completer()
         with provisionalcompleter():
             found = list(rectify_completions(code, completer.completions(code, cursor)))
-        if interrupts.left:  # IPython stops at an interrupt and continues with what it has
+        if interrupts.left:  # at an interrupt IPython stops searching and returns what it has found
             raise KeyboardInterrupt
         if not found:
             return {"matches": [], "start": cursor, "end": cursor}
@@ -97,7 +97,7 @@ class Queries:
 
 
 def _without_path(texts, code, place):
-    """The last name alone, of matches such as `math.pi` and `.pi`; and its start."""
+    """Reduce matches such as `math.pi` and `.pi` to the last name; return them and where that name starts."""
     path = code[place.start : place.end].rpartition(".")
     path = path[0] + path[1]
     if not all(text.startswith(path) for text in texts):
@@ -106,7 +106,7 @@ def _without_path(texts, code, place):
 
 
 def _bounded(texts):
-    """Those that fit, and whether there are more."""
+    """Return the matches that fit into an answer, and whether there are more."""
     matches, size = [], 0
     for text in map(display.valid_text, texts):
         size += len(text.encode()) + 4

@@ -1,4 +1,4 @@
-"""IPython's InteractiveShell for a reader at the other end of a link: no prompt, no colours, no files, no threads."""
+"""IPython's InteractiveShell without a terminal: no prompts, no colours, no files, no threads."""
 
 import __future__
 
@@ -37,7 +37,7 @@ from . import charts, commands, errors, stdin
 from .interrupts import interrupts
 from .lean import Lean
 
-OUTPUTS_KEPT = 3  # Out[n], _n and with them _, __, ___: each may hold a lot of memory
+OUTPUTS_KEPT = 3  # Out[n] and _n, and thus _, __ and ___: each may hold a lot of memory
 INPUTS_KEPT = 100
 SOURCE_BYTES_KEPT = 16 << 20  # for tracebacks and inspect.getsource
 EXPRESSION_MAX = 200  # characters
@@ -45,7 +45,7 @@ EXPRESSION_MAX = 200  # characters
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
 _PRINTED_BY_REPR = {int, str, bytes}
-# Text that `eval` accepts unchanged: one line without anything that makes it a statement, or makes the parser warn.
+# Text that `eval` accepts unchanged: one line without anything that makes it a statement or causes a parser warning.
 _STATEMENTS = "|".join(set(keyword.kwlist) - {"None", "True", "False", "not"})
 _EXPRESSION = re.compile(rf"(?!(?:{_STATEMENTS})\b)(?:[^\n=:;\\\d]|\d+(?!\w))+\n\Z")
 _NO_RESULT = ExecutionResult(None)
@@ -58,7 +58,7 @@ class Compiler(CachingCompiler):
 
     def __init__(self):
         super().__init__()
-        # Without codeop's flag for incomplete input, which turns "'(' was never closed" into "incomplete input".
+        # codeop's flag for incomplete input is left out: it turns "'(' was never closed" into "incomplete input".
         self.flags = codeop.PyCF_DONT_IMPLY_DEDENT
         self._sizes = {}
         self._total = 0
@@ -82,7 +82,7 @@ class Compiler(CachingCompiler):
         return name
 
     def expression(self, source, name):
-        """The code of a cell that is a single expression, without building a tree; None: it must be parsed."""
+        """Return the code of a cell that is a single expression, compiled without a tree; None if it must be parsed."""
         if len(source) > EXPRESSION_MAX or not _EXPRESSION.match(source):
             return None
         try:
@@ -91,25 +91,25 @@ class Compiler(CachingCompiler):
             return None
 
     def compile_nodes(self, nodes, name, shown, flags=0):
-        """The code of each statement, before any of them runs; the values of the last `shown` go to the display hook."""
+        """Compile all statements before any of them runs. The values of the last `shown` go to the display hook."""
         saved, first_shown = self.flags, len(nodes) - shown
         try:
             return [self._compile(node, name, "exec" if n < first_shown else "single", flags) for n, node in enumerate(nodes)]
         except BaseException:
-            self.flags = saved  # `from __future__ import …` has not run either
+            self.flags = saved  # undo any `from __future__ import …`, since nothing runs
             raise
 
     def _compile(self, node, name, mode, flags):
         code = compile(ast.Interactive([node]) if mode == "single" else ast.Module([node], []), name, mode, self.flags | flags, True)
         if code.co_flags & _FUTURE:
-            self.flags |= code.co_flags & _FUTURE  # applies to the following code, also in later cells
+            self.flags |= code.co_flags & _FUTURE  # __future__ imports apply to the following code, also in later cells
         return code
 
 
 class History(HistoryManager):
     """In, _i and _i1 without a database, its lock and its thread."""
 
-    _i = _ii = _iii = _i00 = ""  # not traits, nor are these
+    _i = _ii = _iii = _i00 = ""  # these and the next are plain attributes instead of traits
     input_hist_parsed = input_hist_raw = output_hist = None
 
     def __init__(self, shell, **kwargs):
@@ -119,7 +119,7 @@ class History(HistoryManager):
 
     @observe("db")
     def _db_changed(self, change):
-        pass  # IPython loads sqlite3 only to check its type
+        pass  # IPython would load sqlite3 just to check a type
 
     def store_inputs(self, line_num, source, source_raw=None):
         raw = (source if source_raw is None else source_raw).rstrip("\n")
@@ -136,12 +136,12 @@ class History(HistoryManager):
 class Hook(DisplayHook):
     """sys.displayhook while a cell runs: keeps the last value for the kernel instead of printing it."""
 
-    value = None  # not a trait: traitlets compares values, which is slow for a large table
+    value = None  # a plain attribute: traitlets would compare values, which is slow for a large table
     exec_result = None
     number = 0
 
     def __init__(self, shell, **kwargs):
-        self._shell = shell  # not a trait
+        self._shell = shell  # a plain attribute: `shell` is a trait, which is slower to read
         super().__init__(shell=shell, **kwargs)
 
     @property
@@ -193,9 +193,7 @@ class Hook(DisplayHook):
 
 
 class Formatter(DisplayFormatter):
-    """In addition to the forms that an object offers: a description of figures and tables, a picture or a summary of
-    charts.
-    """
+    """Adds to an object's own forms: a description of figures and tables, a picture or a summary of charts."""
 
     def format(self, obj, include=None, exclude=None):
         data, metadata = super().format(obj, include=include, exclude=exclude)
@@ -210,8 +208,8 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class Builtins(BuiltinTrap):
-    """get_ipython for all modules, and Python's own exit removed. They stay between cells: while no name is added or
-    removed, Python need not look up the builtins of every function again.
+    """Adds get_ipython for all modules and removes Python's own exit. These changes stay between cells: while no name
+    is added or removed, Python need not look up the builtins of every function again.
     """
 
     def __enter__(self):
@@ -225,7 +223,7 @@ class Builtins(BuiltinTrap):
 
 
 class Displays:
-    """IPython's DisplayTrap without traits: the outermost of them sets sys.displayhook."""
+    """IPython's DisplayTrap without traits. If several are nested, the outermost sets sys.displayhook."""
 
     def __init__(self, hook):
         self.hook, self.old_hook = hook, None
@@ -281,7 +279,7 @@ class Exit(ExitAutocall):
 
 class Shell(InteractiveShell):
     compiler_class = Compiler
-    # No traits: they would check each value, notify nothing, and are slow to read.
+    # Plain attributes instead of traits, which check each value, notify nobody here and are slow to read.
     builtin_trap = display_formatter = display_trap = history_manager = magics_manager = prefilter_manager = None
     execution_count = 1
     last_execution_succeeded = True
@@ -303,6 +301,7 @@ class Shell(InteractiveShell):
         config.InteractiveShell.cache_size = OUTPUTS_KEPT
         # %store and %bookmark would write files; %cd writes its history.
         interactiveshell.PickleShareDB = lambda _path: {}
+        interactiveshell._modified_open = stdin.opens_keyboard(interactiveshell._modified_open)
         super().__init__(config=config, displayhook_class=Hook, display_pub_class=Publisher, **kwargs)
         self.db = {}
         self.loop_runner = events.run
@@ -323,7 +322,7 @@ class Shell(InteractiveShell):
 
     @observe("ipython_dir")
     def _ipython_dir_changed(self, change):
-        pass  # IPython creates the folder
+        pass  # IPython would create the folder
 
     def init_profile_dir(self, profile_dir):
         self.profile_dir = Profile(location=os.path.join(self.ipython_dir, "profile_default"))
@@ -351,7 +350,7 @@ class Shell(InteractiveShell):
         pass
 
     def _format_exception_for_storage(self, *_args, **_kwargs):
-        return {}  # IPython 9 keeps all exceptions, with their frames
+        return {}  # IPython 9 would keep all exceptions, with their frames
 
     def debugger(self, force=False):
         if not stdin.is_open():
@@ -374,13 +373,13 @@ class Shell(InteractiveShell):
     # Running code.
 
     def warm_up(self):
-        """Runs the code for a cell once, so that the first one need not load it."""
+        """Runs an empty cell, so that the user's first cell need not load the code for it."""
         self.run_cell("None", silent=True)
-        linecache.clearcache()  # cell 1 is the user's first
+        linecache.clearcache()  # so that the user's first cell is cell 1
         self.format(Ellipsis)
 
     def take_over(self, ran):
-        """Record a cell that has run without IPython (early.py)."""
+        """Record a cell that ran before IPython was loaded (early.py)."""
         number = self.execution_count
         self.history_manager.store_inputs(number, ran.source, ran.cell)
         self.compile.cache(ran.source, number, ran.cell)
@@ -393,7 +392,7 @@ class Shell(InteractiveShell):
         self.displayhook.number = self.execution_count
 
     def should_run_async(self, raw_cell, *, transformed_cell=None, preprocessing_exc_tuple=None):
-        # IPython compiles the cell only for this check, and every SyntaxWarning in it would be shown twice.
+        # IPython would compile the cell just for this check, and show every SyntaxWarning in it twice.
         if transformed_cell is None or not re.search(r"\b(await|async)\b", transformed_cell):
             return False
         with warnings.catch_warnings():
@@ -403,7 +402,7 @@ class Shell(InteractiveShell):
             )
 
     def run_plain(self, source, name):
-        """The source of a cell that is plain Python."""
+        """Run the source of a cell that is plain Python."""
         code = self.compile.expression(source, name)
         if code is not None:
             return self._run_expression(code)
@@ -416,7 +415,7 @@ class Shell(InteractiveShell):
         try:
             held = interrupts.held
             for code in codes:
-                interrupts.held = 0  # the user's code, and nothing but it, can be interrupted
+                interrupts.held = 0  # only the user's code can be interrupted
                 interrupts.raise_pending()
                 exec(code, self.user_global_ns, self.user_ns)
                 interrupts.held = held
@@ -454,7 +453,7 @@ class Shell(InteractiveShell):
 
     async def run_code(self, code_obj, result=None, *, async_=False):
         try:
-            held, interrupts.held = interrupts.held, 0  # the user's code, and nothing but it, can be interrupted
+            held, interrupts.held = interrupts.held, 0  # only the user's code can be interrupted
             interrupts.raise_pending()
             if async_:
                 await eval(code_obj, self.user_global_ns, self.user_ns)
@@ -480,9 +479,9 @@ class Shell(InteractiveShell):
         self.failure = error
 
     def finish_cell(self):
-        """Drop data that would otherwise pile up over a thousand cells."""
+        """Drop data that would otherwise accumulate over many cells."""
         self.failure = None
-        self.last_execution_result = _NO_RESULT  # %xdel and similar only check whether the real one keeps a value alive
+        self.last_execution_result = _NO_RESULT  # only magics such as %xdel read the real one, to free a value
         old = self.displayhook.number - INPUTS_KEPT
         if old > 0:
             history = self.history_manager
@@ -495,7 +494,7 @@ class Shell(InteractiveShell):
         self.user_ns.pop(name, None)
         self.user_ns_hidden.pop(name, None)
 
-    # Errors. The one that ends the cell is reported by the kernel, the others go to stderr.
+    # Errors. The kernel reports the error that ends the cell; other errors go to stderr.
 
     def showtraceback(self, exc_tuple=None, *_args, **_kwargs):
         error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
@@ -505,7 +504,7 @@ class Shell(InteractiveShell):
         elif caller == "IPython.core.formatters" and self._format_errors is not None:
             self._format_errors.append(error)
         elif caller.startswith("IPython.core.") and caller != "IPython.core.formatters":
-            self._fail(error)  # %time and %run catch what the user's code raises
+            self._fail(error)  # %time and %run catch exceptions of the user's code
         else:
             errors.print_plain(error)
 
@@ -518,7 +517,7 @@ class Shell(InteractiveShell):
     # Values.
 
     def format(self, value):
-        """The MIME bundle of a value. A failing repr is an error; a failing rich form is not."""
+        """Return the MIME bundle of a value. A failing repr is an error; a failing rich form is not."""
         self._format_errors = []
         try:
             data = self._format_plain(value)
@@ -534,7 +533,7 @@ class Shell(InteractiveShell):
         return data
 
     def _format_plain(self, value):
-        """Skips eleven formatters that do nothing for a number: half the time of a small cell."""
+        """Skips eleven formatters that do nothing for plain values and take half the time of a small cell."""
         kind = type(value)
         if kind not in PLAIN_TYPES:
             return None
@@ -566,7 +565,7 @@ class Shell(InteractiveShell):
     system_raw = system_piped = system
 
     def _pip(self, line):
-        """pip of this Python; IPython's own ends with advice to restart the kernel, which users cannot do here."""
+        """%pip. IPython's own version ends with advice to restart the kernel, which users cannot do here."""
         self.system(f"{shlex.quote(sys.executable)} -m pip {line}")
 
     def getoutput(self, cmd, split=True, depth=0):
@@ -579,7 +578,9 @@ class Shell(InteractiveShell):
 
 
 def _with_last_target(nodes):
-    """For ast_node_interactivity = "last_expr_or_assign": the variable that the last statement assigns, as one more statement."""
+    """For ast_node_interactivity = "last_expr_or_assign": if the last statement assigns a variable, append a statement
+    that shows the variable.
+    """
     last = nodes[-1] if nodes else None
     targets = last.targets if isinstance(last, ast.Assign) else [getattr(last, "target", None)]
     if isinstance(last, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and len(targets) == 1 and isinstance(targets[0], ast.Name):
@@ -602,7 +603,7 @@ def _tb(_line=""):
 
 
 def _debug(line="", cell=None):
-    """%debug after an error: the debugger in an interactive cell, otherwise its first output."""
+    """%debug after an error: starts the debugger in an interactive cell; otherwise prints the traceback."""
     if stdin.is_open() and not line and not cell:
         Shell.instance().debugger(force=True)
         return

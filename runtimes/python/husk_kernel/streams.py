@@ -1,7 +1,7 @@
 """File descriptors 0, 1 and 2, and the streams of Python and C on top of them.
 
-PID 1 reads 1 and 2 from pipes. Nothing is buffered on this side, neither by Python nor by C's stdio. So the output
-of a cell, its child processes and C libraries keeps its order, and os._exit loses nothing.
+1 and 2 are pipes that PID 1 reads. Nothing is buffered on this side, neither by Python nor by C's stdio. So the output
+of a cell, its child processes and C libraries keeps its order, and os._exit loses no output.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ _IONBF = 2
 
 class _Writer(io.FileIO):
     """An unbuffered file that writes everything, even if a child made the pipe non-blocking. stdout and stderr are
-    two pipes: before a switch from one to the other, it waits until the first was read, so that the order is kept.
+    two pipes. To keep the order of their output, a switch to the other pipe waits until PID 1 has read the first.
     """
 
     last = 1
@@ -82,7 +82,7 @@ class Streams:
         return status.st_dev, status.st_ino
 
     def restore(self):
-        """Before each cell: repairs streams that the previous cell closed or redirected."""
+        """Called before each cell: repairs streams that the previous cell closed or redirected."""
         for fd, saved, device, inode in self._saved:
             try:
                 status = os.fstat(fd)
@@ -99,10 +99,10 @@ class Streams:
         vars(sys).update(ours)
 
     def flush(self):
-        """Before each message: a cell may have replaced the streams by buffered ones."""
+        """Called before each message, because a cell may have replaced the streams by buffered ones."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except Exception:  # closed, None, or an object of the user's with its own ideas
+            except Exception:  # closed, None, or a user's object that fails
                 pass
         self._libc.fflush(self._c_stdout)

@@ -1,7 +1,7 @@
-"""The variables of a session: name, type, shape or length, bytes; largest first, bounded in time and number.
+"""Lists the variables of a session: name, type, shape or length, bytes; largest first, with limits on time and number.
 
-Nothing here runs user code: attributes and methods are only used if an object's type is exactly one of those
-below, all of which answer without side effects. For any other value only the type is listed.
+Nothing here runs user code. Attributes and methods are only used if an object's type is exactly one of the types
+below, whose attributes and methods have no side effects. For any other value only the type is listed.
 """
 
 import itertools
@@ -18,12 +18,12 @@ _SCALARS = (int, float, str, bool, bytes, complex, type(None))
 _CONTAINERS = (list, dict, tuple, set, frozenset)
 _SIZED = (str, bytes, bytearray, range, *_CONTAINERS)
 _CODE = (FunctionType, BuiltinFunctionType, type)
-_type_name = type.__dict__["__name__"].__get__  # a metaclass may have its own
+_type_name = type.__dict__["__name__"].__get__  # a metaclass may redefine it
 _type_module = type.__dict__["__module__"].__get__
 
 
 def listing(names, hidden=(), seconds=0.1, count=100):
-    """{"variables": [{"name", "type", "shape" or "length", "bytes"}, …], "more": number of further ones}. `names` is
+    """{"variables": [{"name", "type", "shape" or "length", "bytes"}, …], "more": number of those left out}. `names` is
     a namespace, `hidden` are names in it that the user did not define.
     """
     deadline = time.monotonic() + seconds
@@ -41,10 +41,10 @@ def listing(names, hidden=(), seconds=0.1, count=100):
 
 
 def told(names, hidden=()):
-    """The same in the link's format: a shape is text."""
+    """Return the listing in the link's format, in which a shape is text."""
     try:
         found = listing(names, hidden)
-    except Exception:  # a thread changes names meanwhile: better no list than a dead kernel
+    except Exception:  # a thread may change the names meanwhile; the kernel must survive that
         found = {"variables": []}
     for entry in found["variables"]:
         if "shape" in entry:
@@ -56,7 +56,7 @@ def told(names, hidden=()):
 
 
 def _is_one_of(kind, kinds):
-    return any(kind is one for one in kinds)  # `in` would ask a metaclass for its __eq__
+    return any(kind is one for one in kinds)  # `in` would call a metaclass's __eq__
 
 
 def _is_users(name, value, hidden):
@@ -75,7 +75,7 @@ def _described(name, value):
             entry["bytes"] = _weight(value, kind)
         elif not _is_one_of(kind, _CODE):
             entry |= _measured(value, kind)
-    except Exception:  # a library that has changed, or a container that a thread is changing
+    except Exception:  # another version of a library, or a container that a thread is changing
         pass
     return entry
 
@@ -88,7 +88,7 @@ def _name_of(kind):
 
 
 def _weight(value, kind):
-    """Bytes of a built-in value; for a container, extrapolated from its first elements."""
+    """Return the size in bytes of a built-in value; for a container, extrapolated from its first elements."""
     size = sys.getsizeof(value)
     if not _is_one_of(kind, _CONTAINERS) or not value:
         return size
@@ -113,7 +113,7 @@ def _tensor(value):
     return {"shape": list(value.shape), "dtype": str(value.dtype), "bytes": value.nelement() * value.element_size()}
 
 
-# Types by their module and name: a user's class called DataFrame does not count.
+# Types by their module and name, so that a user's class called DataFrame does not match.
 _KNOWN = {
     ("numpy", "ndarray"): _array,
     ("pandas", "DataFrame"): _frame,

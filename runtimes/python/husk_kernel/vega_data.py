@@ -1,8 +1,8 @@
 """The values of an Altair chart, from its Vega-Lite specification, in the form of chart_data.py.
 
-Supported: one view with its data inline: a mark, fields for x, y, colour and angle, and the aggregates that charts
-of small tables use. Concatenated views are a superchart. Transforms, bins and time units change the values, so
-such a chart has none here.
+Supported is a single view with inline data: a mark, fields for x, y, colour and angle, and the aggregates that charts
+of small tables use. Concatenated views become a superchart. Transforms, bins and time units change the values, so
+charts with them are left out.
 """
 
 from .chart_data import POINTS_MAX, box_from, labels_of, plain_value, text_or_none, thinned
@@ -15,7 +15,7 @@ ROWS_MAX = 100_000
 
 
 def altair_chart(spec):
-    """None for a chart whose values are not simply its data."""
+    """Return the chart, or None if the values it shows are not in its data as they are (for example, binned values)."""
     for key in ("hconcat", "vconcat", "concat"):
         if key in spec:
             views = spec[key][:AXES_MAX]
@@ -76,7 +76,7 @@ def _scale(channel):
 
 
 def _grouped(rows, *fields):
-    """Rows grouped by the value of the first given field, in their order."""
+    """Group rows by their value of the first field that is not None; groups and rows keep their order."""
     field = next((field for field in fields if field), None)
     groups = {}
     for row in rows:
@@ -98,7 +98,7 @@ def _pairs(rows, across, along):
 
 
 def _aggregated(rows, aggregate, channel):
-    """A KeyError for others: then the chart has no values."""
+    """Aggregate a field of the rows. An unsupported aggregate raises KeyError, and the chart gets no values."""
     return _AGGREGATES[aggregate]([row.get(channel.get("field")) for row in rows])
 
 

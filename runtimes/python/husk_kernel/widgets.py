@@ -1,5 +1,5 @@
-"""Widgets (ipywidgets, the bars of tqdm.notebook): nothing can draw them here, so their text at the end of the cell
-is shown.
+"""Widgets (ipywidgets, the bars of tqdm.notebook): they cannot be drawn here, so the text that they have at the end of
+the cell is shown.
 """
 
 MIME = "application/vnd.jupyter.widget-view+json"
@@ -12,12 +12,12 @@ class Widgets:
         self._shown = {}  # model id -> the widget and its text
 
     def made(self, widget, data):
-        """A bundle of a widget was created, to be displayed or as a result."""
+        """Called when a widget's bundle was created, for display() or as a result."""
         if len(self._shown) < SHOWN_MAX and (model := _model_of(data)):
             self._shown[model] = widget, data.get("text/plain")
 
     def id_of(self, data):
-        """A display id for a widget's bundle, so that it can be updated; None for any other."""
+        """Return a display id for a widget's bundle, so that it can be updated; None for any other bundle."""
         model = _model_of(data)
         return f"widget-{model}" if model in self._shown else None
 
@@ -28,7 +28,7 @@ class Widgets:
         for model, (widget, text) in shown.items():
             try:
                 data = formatted(widget)
-            except Exception:  # a widget that was closed, or an object of the user's with its own ideas
+            except Exception:  # a widget that was closed, or a user's object that fails
                 continue
             if data.get("text/plain") not in (None, text):
                 self._display({"text/plain": data["text/plain"]}, display_id=f"widget-{model}", update=True)
@@ -40,7 +40,7 @@ def on_import(hooks):
 
 
 def _adapt_tqdm(module):
-    """Without ipywidgets, which the image does not have, progress bars of notebooks become those of terminals."""
+    """Without ipywidgets, which the image does not have, use the terminal's progress bars for the notebook's."""
     if module.IProgress is None:
         import tqdm.std
 

@@ -18,7 +18,7 @@ class FigureManager(FigureManagerBase):
         for manager in _pylab_helpers.Gcf.get_all_fig_managers():
             if folder:
                 os.makedirs(folder, exist_ok=True)
-                # Forked children of a program have separate numbers.
+                # The process ID keeps the pictures of forked children apart.
                 manager.canvas.figure.savefig(os.path.join(folder, f"{os.getpid():07d}-{next(_numbers):06d}.png"), bbox_inches="tight")
         _pylab_helpers.Gcf.destroy_all()
 

@@ -1,13 +1,14 @@
 # Runs one cell: parses it, then runs one top-level expression after the other in the workspace, as R's prompt does.
 
 husk_workspace <- globalenv()
-# id (NULL between cells), place (srcref of the expression that runs), depth (frames below the user's), calls (of an
-# error), abort (the restart that ends the cell), interrupted, warned, quit (a status), text (the result, as bytes), bundle
-# (the same, if it has other forms too), env (what the call set), handlers (globalCallingHandlers()).
+# Fields: id (NULL between cells), place (srcref of the running expression), depth (number of the kernel's frames below
+# the user's), calls (the call stack of an error), abort (the restart that ends the cell), interrupted, warned, quit (a
+# status), text (the result, as bytes), bundle (the result with its other forms, if it has any), env (variables that the
+# run has set), handlers (globalCallingHandlers()).
 cell <- new.env(parent = emptyenv())
-PARSING <- .Machine$integer.max # as depth: no call is the user's
+PARSING <- .Machine$integer.max # a depth that means: no frame is the user's
 
-# Runs a cell. NULL, or the fields of an error message. No control flow of the user's code leaves this function.
+# Runs a cell. Returns NULL or the fields of an error message. No control flow of the user's code leaves this function.
 run_cell <- function(code) {
   cell$calls <- list()
   cell$text <- cell$bundle <- cell$place <- cell$quit <- NULL
@@ -21,8 +22,8 @@ run_cell <- function(code) {
   )
 }
 
-# withRestarts(expr, abort = ) at a tenth of its cost. At the prompt this restart leads to the next prompt. An
-# interrupt uses it too, since a second class of conditions would double the cost of tryCatch().
+# withRestarts(expr, abort = ) in a tenth of the time. In R itself the restart leads to the next prompt. An interrupt
+# uses the restart too, since a second class of conditions would double the time of tryCatch().
 until_abort <- function(expr) {
   run <- function(expr) {
     restart <- list(name = "abort", exit = environment(), handler = NULL, description = "", interactive = NULL)
@@ -34,7 +35,7 @@ until_abort <- function(expr) {
   if (cell$interrupted) report_interrupt(cell$calls) else if (is.null(cell$quit)) report_abort() else report_quit(cell$quit)
 }
 
-# If this fails nothing has run: the message has line and column and shows the place.
+# If parsing fails, nothing has run. The error message has the line and column, and shows the place.
 parse_cell <- function(code) {
   cell$depth <- PARSING
   if (grepl("\r", code, fixed = TRUE)) code <- gsub("\r\n?", "\n", code)
@@ -70,7 +71,7 @@ run_expressions <- function(expressions) {
 }
 
 run_expression <- function(expression, last) {
-  handlers <- cell$handlers # active until this returns; inside our own, since at the prompt they are the first that were set
+  handlers <- cell$handlers # active until this function returns; called before the kernel's own
   if (length(handlers) > 0L) .Internal(.addCondHands(names(handlers), handlers, husk_workspace, NULL, TRUE))
   value <- evaluate(expression)
   assign(".Last.value", value$value, envir = baseenv())
@@ -82,7 +83,7 @@ evaluate <- function(husk_expression) {
   withVisible(eval(husk_expression, husk_workspace))
 }
 
-# All values but the last are printed to stdout, in order with other output; the last one is the cell's result.
+# Prints all values but the last to stdout, in order with other output. The last value is the cell's result.
 show_value <- function(value, last) {
   if (inherits(value, "htmlwidget")) return(print_widget(value)) # some have a print method that needs a browser
   if (!last || sinks() > 0L) return(print_value(value))
@@ -92,7 +93,7 @@ show_value <- function(value, last) {
   if (length(forms) > 0L) cell$bundle <- c(list("text/plain" = result_text()), forms)
 }
 
-# Sends the result, which goes with `done`.
+# Sends the result, in one write with `done`.
 send_result <- function() {
   if (length(cell$text) == 0L) return()
   if (is.null(cell$bundle)) {
@@ -105,19 +106,19 @@ send_result <- function() {
 
 result_text <- function() shorten(raw_text(cell$text), TEXT_MAX, CUT_NOTE)
 
-# As the prompt does: methods are found in the workspace, and S4 objects (generics too) use show().
+# Prints as R's prompt does: finds methods in the workspace, and uses show() for S4 objects (generics too).
 print_value <- function(value) {
   cell$depth <- sys.nframe() + 1L
   source(value)
 }
-# Its name matters: a data.table is silent after `:=` only at R's own prompt and where source() calls print(). `::` would
-# take longer than the print of a number.
+# The name of this function matters: after `:=`, a data.table prints nothing only at R's own prompt and if source()
+# calls print(). `::` would take longer than printing a number.
 source <- function(x) if (.BaseNamespaceEnv$isS4(x)) methods::show(x) else .BaseNamespaceEnv$print(x)
 environment(source) <- husk_workspace
 
 CUT_NOTE <- "characters (print a part of it, or write it to a file in /workspace)"
 
-# The output of print(), as bytes without the last line break. If it fails, its output so far goes to stdout.
+# The output of print(), as bytes without the last line break. If print() fails, its output so far goes to stdout.
 print_captured <- function(value) {
   target <- capture_target()
   if (is.null(target)) {
@@ -126,7 +127,7 @@ print_captured <- function(value) {
   }
   done <- FALSE
   before <- sinks()
-  on.exit(end_capture(target, before, done)) # one call: R does not compile this
+  on.exit(end_capture(target, before, done)) # a single call, because R does not compile this code
   sink_to(target)
   print_value(value)
   sink_to(-1L)
@@ -142,7 +143,7 @@ end_capture <- function(target, before, done) {
   .Internal(close(target, "rw"))
 }
 
-# rawConnection(raw(0L), "wb") without a deparse() of its argument. NULL if the user's code has opened all connections
+# rawConnection(raw(0L), "wb") without the deparse() of its argument. NULL if the user's code has opened all connections
 # that R allows.
 capture_target <- function() {
   if (length(.Internal(getAllConnections())) < CONNECTIONS_SURE) return(.Internal(rawConnection("cell", raw(0L), "wb")))
@@ -151,7 +152,7 @@ capture_target <- function() {
 
 CONNECTIONS_SURE <- 100L # R allows 128 or more
 
-# sink(target) without its match.arg(); -1 ends one.
+# sink(target) without its match.arg(); a target of -1 ends the last sink.
 sink_to <- function(target) .Internal(sink(target, FALSE, FALSE, FALSE))
 
 raw_text <- function(bytes) {
@@ -165,29 +166,29 @@ raw_text <- function(bytes) {
 on_error <- function(condition) {
   cell$calls <- users_calls(cell$depth)
   handler <- getOption("error")
-  if (!is.null(handler) && !identical(handler, ERROR_OPTION)) { # the user's own, which R would run here too
+  if (!is.null(handler) && !identical(handler, ERROR_OPTION)) { # the user's own handler, which R would also run here
     try(if (is.function(handler)) do.call(handler, list()) else eval(handler, husk_workspace))
   }
 }
 
 on_interrupt <- function(condition) {
-  cell$interrupted <- TRUE # first: another signal may come while the calls are looked up
+  cell$interrupted <- TRUE # set first, because another signal may come while the calls are looked up
   cell$calls <- users_calls(cell$depth)
   .Internal(.invokeRestart(cell$abort, NULL))
 }
 
-# When this returns, R keeps the warning for later (or, by options(warn=), prints it or makes it an error).
+# When this returns, R keeps the warning for later, or prints it or makes it an error, as options(warn=) says.
 on_warning <- function(condition) {
   cell$warned <- TRUE
-  if (identical(conditionCall(condition), EVAL_CALL)) { # of the top level itself: no call at the prompt
+  if (identical(conditionCall(condition), EVAL_CALL)) { # from top-level code: R's prompt names no call
     condition$call <- NULL
     warning(condition)
     invokeRestart("muffleWarning")
   }
 }
 
-# The warnings that R has kept, as it prints them after a top-level expression. The only way to print them begins with
-# "In addition: ", as after an error.
+# Prints the warnings that R has kept, as R does after a top-level expression. The only way to make R print them adds
+# "In addition: ", as after an error, which is removed.
 print_warnings <- function() {
   if (!cell$warned) return()
   cell$warned <- FALSE

@@ -1,17 +1,21 @@
-# The values of a ggplot as data, in the form of E2B's code interpreter. chart_data.py of the Python kernel describes it.
+# The values of a plot as data, and the code that reads them from a ggplot. The form is that of E2B's code interpreter,
+# which chart_data.py of the Python kernel describes.
 
 CHART <- "application/vnd.husk.chart+json"
 CHART_POINTS_MAX <- 1000L
-CHART_ROWS_MAX <- 10000L # of the data: a plot is built again to read it
+CHART_ROWS_MAX <- 10000L # rows of the data; reading the values builds the plot a second time
 CHART_TEXT_MAX <- 100L
+CHART_TICKS_MAX <- 100L
 CHART_KINDS <- c(GeomPoint = "scatter", GeomLine = "line", GeomPath = "line", GeomBar = "bar", GeomCol = "bar",
                  GeomBoxplot = "box_and_whisker")
 CHART_PANELS_MAX <- 12L
 
-# The bundle's entry, or NULL for a plot that is NULL, large or of another kind.
-chart_part <- function(plot) {
-  if (is.null(plot) || NROW(plot$data) > CHART_ROWS_MAX) return(NULL)
-  chart <- tryCatch(suppressWarnings(suppressMessages(chart_of(plot))), error = function(e) NULL)
+# The bundle's entry for a page with a ggplot or with base graphics (`drawn`). NULL if the page has no values, or if the
+# ggplot is too large or of an unsupported kind.
+chart_part <- function(plot, drawn) {
+  if (NROW(plot$data) > CHART_ROWS_MAX) return(NULL)
+  read <- function() if (is.null(plot)) base_chart(drawn) else chart_of(plot)
+  chart <- tryCatch(suppressWarnings(suppressMessages(read())), error = function(e) NULL)
   if (!is.null(chart)) `names<-`(list(jsonlite::toJSON(chart, auto_unbox = TRUE, null = "null", na = "null", digits = NA)), CHART)
 }
 
@@ -27,7 +31,7 @@ chart_of <- function(plot) {
   list(type = "superchart", title = chart_text(built$plot$labels$title), elements = charts)
 }
 
-# One panel. Panels of facets have the value of their variables as a title.
+# The chart of one panel. The title of a facet's panel is the value of its variables.
 panel_chart <- function(built, kind, panel, points) {
   facets <- setdiff(names(panel), c("PANEL", "ROW", "COL", "SCALE_X", "SCALE_Y", "COORD"))
   title <- if (length(facets) > 0L) paste(vapply(panel[facets], as.character, ""), collapse = ", ") else built$plot$labels$title
@@ -37,14 +41,14 @@ panel_chart <- function(built, kind, panel, points) {
   limit <- max(1L, points %/% max(1L, length(series)))
   chart <- list(type = kind, title = chart_text(title))
   if (kind == "pie") return(c(chart, list(elements = pie_elements(built, layers[[1L]], points))))
-  chart <- c(chart, axis_labels("x", built), axis_labels("y", built))
+  chart <- c(chart, axis_labels("x", built$plot$labels$x), axis_labels("y", built$plot$labels$y))
   places <- params$x$get_labels()
   elements <- lapply(seq_along(series), function(i) {
     layer <- series[[i]]
     switch(kind,
       bar = bar_elements(utils::head(layer, limit), i, places),
       box_and_whisker = box_elements(utils::head(layer, limit), places),
-      list(list(label = paste("Series", i), points = point_pairs(layer, limit)))
+      list(point_series(paste("Series", i), layer$x, layer$y, limit))
     )
   })
   if (kind %in% c("line", "scatter")) chart <- c(chart, axis_ticks("x", params), axis_ticks("y", params))
@@ -53,8 +57,8 @@ panel_chart <- function(built, kind, panel, points) {
 
 chart_text <- function(text) if (is.character(text) && length(text) == 1L) substr(valid_text(text), 1L, CHART_TEXT_MAX)
 
-axis_labels <- function(axis, built) {
-  label <- chart_text(built$plot$labels[[axis]])
+axis_labels <- function(axis, label) {
+  label <- chart_text(label)
   unit <- if (!is.null(label)) regmatches(label, regexec("\\s\\(([^()]+)\\)|\\[([^][]+)\\]", label))[[1L]][-1L]
   unit <- unit[nzchar(unit)]
   `names<-`(list(label, if (length(unit) > 0L) unit[1L]), paste0(axis, c("_label", "_unit")))
@@ -70,13 +74,14 @@ axis_ticks <- function(axis, params) {
     (\(parts) `names<-`(parts, paste0(axis, "_", names(parts))))()
 }
 
-# Evenly spaced, with the first and the last.
-point_pairs <- function(layer, limit) {
-  rows <- unique(round(seq(1, nrow(layer), length.out = min(limit, nrow(layer)))))
-  lapply(rows, function(row) list(as.numeric(layer$x[row]), as.numeric(layer$y[row])))
+# A series of at most `limit` evenly spaced points, including the first and the last. `total` is the original number.
+point_series <- function(label, x, y, limit, x_text = as.numeric, y_text = as.numeric) {
+  kept <- unique(round(seq(1, length(x), length.out = min(limit, length(x)))))
+  pairs <- lapply(kept, function(i) list(x_text(x[i]), y_text(y[i])))
+  c(list(label = label, points = pairs), if (length(kept) < length(x)) list(total = length(x)))
 }
 
-# The name of a position on a discrete axis, else its number.
+# The name of a position on a discrete axis, or else its number.
 place_name <- function(x, names) {
   place <- as.numeric(x)
   name <- if (inherits(x, "mapped_discrete") && place == round(place)) names[place]
@@ -99,7 +104,7 @@ box_elements <- function(layer, names) {
   })
 }
 
-# Bars in polar coordinates. A slice is named by its fill.
+# The slices of a pie, which are bars in polar coordinates. A slice is named by its fill.
 pie_elements <- function(built, layer, points) {
   fills <- built$plot$scales$get_scales("fill")
   values <- as.numeric(layer$ymax) - as.numeric(layer$ymin)

@@ -1,4 +1,4 @@
-# MIME bundles: forms of R objects beside their text, and the functions by which a cell displays something itself.
+# MIME bundles: the forms that R objects have besides their text, and the functions by which a cell displays something.
 
 ROWS_SHOWN <- 50L
 COLUMNS_SHOWN <- 50L
@@ -6,7 +6,7 @@ CELL_WIDTH <- 200L
 DISPLAY_ID_MAX <- 256L
 MIME_TYPE <- "^[[:alnum:]!#$&^_.+-]+/[[:alnum:]!#$&^_.+-]+$"
 
-# Sends a bundle (a named list: MIME type to text, raw bytes or anything for JSON) as a display of the running cell.
+# Sends a bundle as a display of the running cell: a named list of MIME types with text, raw bytes or a value for JSON.
 send_display <- function(data, id = NULL, update = FALSE) {
   if (is_forked()) {
     if (!is.null(data[["text/plain"]])) writeLines(valid_text(data[["text/plain"]]))
@@ -27,7 +27,7 @@ send_bundle <- function(op, data, more = NULL) {
   place_pages()
   head <- json_object(op = json_string(op), id = cell$id, more)
   repeat {
-    # In pieces: R keeps a table of all strings, so joining long ones takes longer than creating them.
+    # Sent in pieces: R keeps all strings in one table, so joining long strings takes longer than creating them.
     body <- c(substr(head, 1L, nchar(head) - 1L), ",\"data\":{", json_pieces(members), "}}")
     sent <- if (op == "result") link_send(body, more = TRUE) else .Call(console$show, body)
     if (is.null(sent)) link_lost()
@@ -36,7 +36,7 @@ send_bundle <- function(op, data, more = NULL) {
   }
 }
 
-# Shortens a bundle that was too long for one message, and says so in it.
+# Removes the largest part of a bundle that is too long for one message, and adds a note about that.
 drop_largest <- function(members) {
   sizes <- vapply(members, function(pieces) sum(vapply(pieces, piece_size, 0)), 0) * (names(members) != "text/plain")
   largest <- which.max(sizes)
@@ -70,7 +70,7 @@ json_entry <- function(mime, value) {
   json_string(gsub("[[:space:]]", "", valid_text(value)))
 }
 
-# A string that is JSON is unchanged, everything else is converted to JSON.
+# Leaves a string that is already JSON unchanged, and converts everything else to JSON.
 json_value <- function(value) {
   text <- if (is.character(value)) paste(value, collapse = "\n")
   if (!is.null(text) && jsonlite::validate(text)) return(valid_text(text))
@@ -79,9 +79,9 @@ json_value <- function(value) {
 
 base64 <- function(bytes) base64enc::base64encode(bytes)
 
-# Forms beside the text ---------------------------------------------------------------------------------------------
+# Forms besides the text --------------------------------------------------------------------------------------------
 
-# The entries of a value's bundle beside its text: html, LaTeX, Markdown or SVG if it provides them, else NULL.
+# The entries of a value's bundle besides its text: html, LaTeX, Markdown or SVG if the value provides them, else NULL.
 rich_forms <- function(value) {
   if (!is.object(value)) return(NULL)
   tryCatch(suppressWarnings(suppressMessages({
@@ -108,7 +108,8 @@ latex_or_html <- function(value) {
   if (inherits(value, "xtable") && identical(getOption("xtable.type"), "html")) "text/html" else "text/latex"
 }
 
-# By the methods of IRkernel's package repr, which need not be installed: repr_html.myclass <- function(obj, ...) "<b>…</b>".
+# Forms from methods of IRkernel's package repr, such as repr_html.myclass <- function(obj, ...) "<b>…</b>". The package
+# need not be installed.
 own_forms <- function(value) {
   forms <- list()
   for (form in names(OWN_FORMS)) {
@@ -124,7 +125,7 @@ own_forms <- function(value) {
 
 OWN_FORMS <- c(html = "text/html", latex = "text/latex", markdown = "text/markdown", svg = "image/svg+xml")
 
-# By a method for R Markdown, as gt and flextable have one.
+# The form from a method for R Markdown, such as those of gt and flextable.
 knitted <- function(value) {
   if (!isNamespaceLoaded("knitr")) return(NULL)
   method <- find_method("knit_print", value, asNamespace("knitr")[[".__S3MethodsTable__."]])
@@ -133,7 +134,7 @@ knitted <- function(value) {
   if (inherits(shown, "knit_asis") && grepl("^\\s*<", shown[1L])) list("text/html" = valid_text(as.character(shown)))
 }
 
-# A method of the workspace or of an attached package; `table`: where packages have registered theirs.
+# A method of the workspace or of an attached package. `table` has the methods that packages have registered.
 find_method <- function(generic, value, table = NULL) {
   for (name in paste(generic, class(value), sep = ".")) {
     method <- get0(name, husk_workspace, mode = "function")
@@ -182,9 +183,9 @@ html_escape <- function(text) {
   gsub(">", "&gt;", gsub("<", "&lt;", text, fixed = TRUE), fixed = TRUE)
 }
 
-# For cells ---------------------------------------------------------------------------------------------------------
+# Used by cells -----------------------------------------------------------------------------------------------------
 
-# A bundle with one entry of this type: raw bytes or text, or the content of a file.
+# Displays a bundle with one entry of this type: raw bytes, text or the content of a file.
 display_as <- function(data, mime, file = NULL, id = NULL, update = FALSE) {
   if (!is.null(file)) data <- readBin(file, "raw", file.size(file))
   if (is.character(data) && !grepl("json$", mime)) data <- paste(data, collapse = "\n")

@@ -1,17 +1,17 @@
-# Conditions as text: the fields of the link's `error` message, as R's prompt words them.
+# Converts conditions to the fields of the link's `error` message, in the words of R's prompt.
 
 TEXT_MAX <- 2^20 # characters of text/plain
 ERROR_MAX <- 16384L # characters of a message
 TRACEBACK_MAX <- 32768L
-CALLS_SHOWN <- 12L # at each end of a long traceback
-RUN_SHOWN <- 3L # calls of packages in a row; of more, only the one that entered and the one that raised are shown
+CALLS_SHOWN <- 12L # calls at each end of a long traceback
+RUN_SHOWN <- 3L # consecutive calls of packages; of more, only the first and the one that raised are shown
 FRAMES_SEARCHED <- 200L
-LINE_WIDTH <- 77L # R breaks an error line that is longer
+LINE_WIDTH <- 77L # R breaks longer error lines
 
-# The call under which all top-level code runs; R names it in errors for which the prompt names no call.
+# The call that runs all top-level code. R names this call in errors for which R's prompt would name none.
 EVAL_CALL <- quote(eval(husk_expression, husk_workspace))
 
-# The head and the tail of a text that is too long.
+# Reduces a text that is too long to its head and tail.
 shorten <- function(text, limit, what = "characters") {
   size <- nchar(text, "chars", allowNA = TRUE)
   if (is.na(size) || size <= limit) return(text)
@@ -48,16 +48,16 @@ error_line <- function(condition) {
   paste0("Error in ", text, " : ", if (isTRUE(long)) "\n  ", message)
 }
 
-# The user's part of the call stack; attribute `foreign`: which of them are calls of package functions. Called by a
-# handler; `depth` frames at the bottom belong to the kernel.
+# The user's part of the call stack. Its attribute `foreign` marks calls of package functions. Called by a handler; the
+# `depth` frames at the bottom belong to the kernel.
 users_calls <- function(depth) {
   end <- sys.nframe() - 2L # this function and the handler
   if (end <= depth) return(list())
   calls <- sys.calls()
-  if (identical(calls[[end]][[1L]], quote(.handleSimpleError))) end <- end - 1L # errors of R itself come through it
+  if (identical(calls[[end]][[1L]], quote(.handleSimpleError))) end <- end - 1L # R adds this frame to its own errors
   frames <- seq.int(depth + 1L, length.out = end - depth)
-  # Below one of our functions that the user called, all frames are ours; those that R called internally are not
-  # shown.
+  # From the first frame of the kernel on, all frames are the kernel's. That first one is shown only if the user called
+  # it by name.
   ours <- which(vapply(frames[seq_len(min(length(frames), FRAMES_SEARCHED))], is_ours, NA))
   if (length(ours) > 0L) frames <- frames[seq_len(ours[1L] - !is.symbol(calls[[frames[ours[1L]]]][[1L]]))]
   calls <- calls[frames]
@@ -67,7 +67,7 @@ users_calls <- function(depth) {
   structure(calls, foreign = c(vapply(frames[searched], is_foreign, NA), logical(length(calls) - length(searched))))
 }
 
-# Not written by the user: part of R or of an installed package.
+# TRUE if the function is part of R or of an installed package, not written by the user.
 is_foreign <- function(frame) {
   home <- environment(sys.function(frame))
   if (is.null(home)) return(TRUE)
@@ -75,7 +75,7 @@ is_foreign <- function(frame) {
   isNamespace(home) || identical(home, baseenv())
 }
 
-# R compiles loops and functions when it runs them.
+# TRUE for a call of R's compiler, which compiles loops and functions when they run.
 is_compiling <- function(call) is.call(call[[1L]]) && identical(call[[1L]][[2L]], quote(compiler))
 
 is_ours <- function(frame) identical(environment(sys.function(frame)), environment(is_ours))
@@ -83,9 +83,9 @@ is_ours <- function(frame) identical(environment(sys.function(frame)), environme
 traceback_lines <- function(calls) {
   n <- length(calls)
   shown <- shown_calls(calls)
-  if (identical(calls[[1L]], quote(.BaseNamespaceEnv$print(x)))) calls[[1L]] <- quote(print(x)) # as the prompt does
+  if (identical(calls[[1L]], quote(.BaseNamespaceEnv$print(x)))) calls[[1L]] <- quote(print(x)) # as R's prompt shows it
   attr(calls[[1L]], "srcref") <- cell$place
-  folded <- shown > 1L & !c(TRUE, diff(shown) == 1L) # the part before it is missing
+  folded <- shown > 1L & !c(TRUE, diff(shown) == 1L) # TRUE if calls before this one are left out
   long <- if (length(shown) > 2L * CALLS_SHOWN) seq.int(CALLS_SHOWN + 1L, length(shown) - CALLS_SHOWN)
   lines <- vapply(shown, function(i) sprintf("%*d: %s%s", nchar(n), i, one_line(calls[[i]]), place(calls[[i]])), "")
   lines[folded] <- paste0(FOLDED, "\n", lines[folded])
@@ -96,8 +96,8 @@ traceback_lines <- function(calls) {
 
 FOLDED <- "[... calls of packages left out, traceback() shows them ...]"
 
-# The first and the last of many consecutive calls outside of the user's code. Calls that only turn an error into a
-# condition are left out.
+# The calls to show: of many consecutive calls outside of the user's code, the first and the last. At the end, calls
+# that only signal the error are left out.
 shown_calls <- function(calls) {
   foreign <- attr(calls, "foreign")
   if (is.null(foreign)) return(seq_along(calls))
@@ -112,7 +112,7 @@ shown_calls <- function(calls) {
 
 SIGNALLING <- c("signalCondition", "signal_abort", "cnd_signal", "abort", "cli_abort", ".handleSimpleError", "h", "stop")
 
-# The last call between the two that does not only signal.
+# The last call from `start` to `end` that does more than signal an error.
 raising <- function(calls, start, end) {
   while (end > start) {
     called <- calls[[end]][[1L]]
@@ -123,7 +123,7 @@ raising <- function(calls, start, end) {
   end
 }
 
-# " at file#line", as traceback() has it.
+# " at file#line", as traceback() prints it.
 place <- function(call) {
   source <- attr(call, "srcref")
   if (is.null(source)) return("")
@@ -131,14 +131,14 @@ place <- function(call) {
   paste0(" at ", if (length(file) == 1L && nzchar(file)) file, "#", source[1L])
 }
 
-# The fields of the `error` message. The traceback has the place; the message has the reason, once.
+# The fields of the `error` message. The traceback says where the error occurred, and only the message gives the reason.
 report_error <- function(condition, calls) {
   call <- error_call(condition)
   line <- if (!is.null(call)) paste("Error in", one_line(call, 100L))
   failure(class(condition)[1L], error_message(condition), c(line, call_lines(calls, "Calls")))
 }
 
-# R names the kernel's call of parse(); the prompt names none.
+# Leaves out the call: R names the kernel's own call of parse(), and R's prompt would name none.
 report_syntax <- function(condition) {
   failure("parseError", error_message(condition))
 }
@@ -149,7 +149,7 @@ report_interrupt <- function(calls) {
   failure("interrupt", message, lines)
 }
 
-# The calls that led there. A single call adds nothing, unless it gives the place in a long cell.
+# The calls that led to the error. A single call is shown only if it gives the place in a long cell.
 call_lines <- function(calls, title) {
   if (length(calls) > 1L) return(c(paste0(title, ", outermost first:"), traceback_lines(calls)))
   if (is.null(cell$place) || length(attr(cell$place, "srcfile")$lines) < 2L) return(NULL)
@@ -157,8 +157,14 @@ call_lines <- function(calls, title) {
 }
 
 report_quit <- function(status) {
-  failure("quit", sprintf("q() was called with status %s: the cell ended here; the session keeps its variables",
-                          valid_text(format(status))))
+  message <- "q() was called with status %s: the cell ended here; the session keeps its variables"
+  c(failure("quit", sprintf(message, valid_text(format(status)))), exit_code = exit_code(status))
+}
+
+# The exit code of a process that calls q(status = status): the last eight bits, or 0 if the status is not a number.
+exit_code <- function(status) {
+  number <- tryCatch(suppressWarnings(as.integer(status)[1L]), error = function(e) 0L)
+  if (is.na(number)) 0L else bitwAnd(number, 255L)
 }
 
 report_abort <- function() failure("abort", "The cell was aborted; the session keeps its variables")
@@ -167,7 +173,7 @@ failure <- function(type, message, lines = NULL) {
   list(type = type, message = message, traceback = shorten(paste(lines, collapse = "\n"), TRACEBACK_MAX))
 }
 
-# The output of traceback() in the next cell.
+# Stores the calls for traceback() in the next cell.
 remember_traceback <- function(calls) {
   calls <- lapply(rev(calls[seq_len(min(length(calls), FRAMES_SEARCHED))]), function(call) {
     text <- tryCatch(deparse(call, nlines = 5L), error = function(e) "<call>")

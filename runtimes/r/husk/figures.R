@@ -1,15 +1,16 @@
-# Pictures: plots are drawn into numbered files, one per page, and shown when the page is finished. Without a file
-# there is no page: a device that was only opened to query its size shows nothing.
+# Pictures: plots are drawn into numbered files, one per page, and shown when the page is finished. A device that was
+# only opened to query its size has no file, so nothing is shown.
 
 PLOT_WIDTH <- 8 # inches
 PLOT_HEIGHT <- 6
-PLOT_RESOLUTION <- 100 # pixels an inch
+PLOT_RESOLUTION <- 100 # pixels per inch
 PIXELS_MAX <- 2000 # each side
 BYTES_MAX <- 700000
 
 figures <- new.env(parent = emptyenv())
-figures$devices <- list() # of list(files = pattern, number = device, shown = pages, begun = page that has a place, settings,
-# wanted = size by dev.new())
+# Each is list(files = pattern, number = device, shown = number of pages, begun = page that has a place, settings,
+# wanted = size given to dev.new()).
+figures$devices <- list()
 figures$count <- 0L
 figures$owner <- 0L # the process that owns these devices
 
@@ -26,7 +27,8 @@ plot_settings <- function(wanted = list()) {
        format = if (identical(getOption("husk.plot.format"), "svg")) "svg" else "png")
 }
 
-# The function of options(device=): R calls it when something is drawn and no device is open, dev.new() with a size.
+# The function of options(device=): R calls it when something is drawn and no device is open; dev.new() calls it with a
+# size.
 open_device <- function(width = NULL, height = NULL, ...) {
   wanted <- list(width = width, height = height)
   settings <- plot_settings(wanted)
@@ -36,7 +38,7 @@ open_device <- function(width = NULL, height = NULL, ...) {
   files <- file.path(folder, sprintf("%d-%d-%%05d.%s", Sys.getpid(), figures$count, settings$format))
   suspendInterrupts({
     start_device(files, settings)
-    grDevices::dev.control("enable") # as on a screen: dev.copy() and recordPlot() work
+    grDevices::dev.control("enable") # makes dev.copy() and recordPlot() work, as on a screen
     device <- list(files = files, number = grDevices::dev.cur(), shown = 0L, begun = 0L, settings = settings, wanted = wanted)
     figures$devices[[length(figures$devices) + 1L]] <- device
     figures$owner <- Sys.getpid()
@@ -51,7 +53,7 @@ start_device <- function(files, settings) {
   grDevices::png(files, size[1L], size[2L], units = "in", res = resolution, type = "cairo", bg = "white")
 }
 
-# Before a new page: a forked child must not draw on its parent's page, which the parent would show as its own.
+# Called before a new page: keeps a forked child from drawing on its parent's page, which the parent would show.
 leave_parents_device <- function(...) {
   if (length(figures$devices) == 0L || figures$owner == Sys.getpid()) return(invisible())
   inherited <- vapply(figures$devices, function(device) device$files, "")
@@ -63,7 +65,7 @@ leave_parents_device <- function(...) {
 
 current_file <- function() attr(get(".Device", envir = baseenv()), "filepath")
 
-# The current device if it is one of ours, else NULL.
+# The current device if the kernel opened it, else NULL.
 current_device <- function() {
   file <- current_file()
   for (device in figures$devices) if (identical(device$files, file)) return(device)
@@ -71,7 +73,8 @@ current_device <- function() {
 
 is_outdated <- function(device) !is.null(device) && !identical(device$settings, plot_settings(device$wanted))
 
-# Before a new page: it gets the size of the current options. A device has one size, so this may take a new device.
+# Called before a new page: gives it the size of the current options. A device has a fixed size, so another size needs a
+# new device.
 follow_options <- function(...) {
   device <- current_device()
   if (!is_outdated(device)) return(invisible())
@@ -80,7 +83,7 @@ follow_options <- function(...) {
   invisible()
 }
 
-# The same for base graphics, where a page may have several plots, and par() applies to the next ones.
+# Does the same for base graphics. A page may have several plots there, and par() still applies to later plots.
 follow_options_with_par <- function(...) {
   if (!is_outdated(current_device()) || !graphics::par("page")) return(invisible())
   old <- graphics::par(no.readonly = TRUE)
@@ -97,7 +100,8 @@ device_is_open <- function(device) {
   number <= length(all) && identical(attr(all[[number]], "filepath"), device$files)
 }
 
-# Complete pages: the device has begun the next one or is closed. Called at every new page and between expressions.
+# Shows complete pages: the device has begun the next page or is closed. Called at every new page and between
+# expressions.
 show_finished_pages <- function(...) {
   if (length(figures$devices) == 0L || is_forked()) return(invisible())
   suspendInterrupts({
@@ -116,7 +120,8 @@ show_pages <- function(device, open) {
     if (open && !file.exists(following)) break
     size <- file.size(file)
     plot <- if (identical(device$plotted, page + 1L)) device$plot
-    if (size > 0) show_page_file(readBin(file, "raw", size), device$settings$format, place_of(device, page + 1L), plot)
+    drawn <- if (identical(device$drawn$page, page + 1L)) device$drawn
+    if (size > 0) show_page_file(readBin(file, "raw", size), device$settings$format, place_of(device, page + 1L), plot, drawn)
     unlink(file)
     page <- page + 1L
     file <- following
@@ -124,7 +129,7 @@ show_pages <- function(device, open) {
   page
 }
 
-# The ggplot of the new page: its values are sent with the picture.
+# Records the ggplot of the new page, because its values are sent with the picture.
 note_plot <- function(...) {
   if (!isNamespaceLoaded("ggplot2") || is.null(device <- current_device())) return(invisible())
   callers <- vapply(sys.calls(), function(call) as.character(call[[1L]])[1L], "")
@@ -139,19 +144,19 @@ note_plot <- function(...) {
 
 SVG_MARKS <- "<(path|g|image|use|circle|polygon|polyline|line)\\b"
 
-# `name` is the name of its place, NULL if it has none.
-show_page_file <- function(bytes, format, name, plot = NULL) {
+# Shows a page. `name` is the name of its place, NULL if it has none.
+show_page_file <- function(bytes, format, name, plot = NULL, drawn = NULL) {
   if (format == "svg") {
     text <- raw_text(bytes)
     if (length(gregexpr(SVG_MARKS, text)[[1L]]) > 1L) {
-      send_display(c(list("image/svg+xml" = text), chart_part(plot)), name, !is.null(name))
+      send_display(c(list("image/svg+xml" = text), chart_part(plot, drawn)), name, !is.null(name))
     }
   } else if (!is_blank(bytes)) {
-    send_display(c(list("image/png" = bytes), chart_part(plot)), name, !is.null(name))
+    send_display(c(list("image/png" = bytes), chart_part(plot, drawn)), name, !is.null(name))
   }
 }
 
-# From here on the page that a device has begun has its place.
+# Reserves a place for the page that a device has begun.
 note_page <- function(device) {
   page <- device$shown + 1L
   file <- sprintf(device$files, page)
@@ -162,15 +167,15 @@ note_page <- function(device) {
   device
 }
 
-# The name of a finished page's place; NULL if nothing came after the page had begun.
+# The name of a finished page's place; NULL if no output came after the page had begun.
 place_of <- function(device, page) {
   name <- basename(sprintf(device$files, page))
   if (device$begun == page && is_placed(name)) name
 }
 
-# A page on which nothing was drawn, as a failing ggplot leaves it: the only colour of the picture's palette is white.
+# TRUE if nothing was drawn on the page, as after a failing ggplot: the only colour of the picture's palette is white.
 is_blank <- function(png) {
-  at <- 34L # of the first chunk behind the header
+  at <- 34L # position of the first chunk after the header
   while (at + 11L < length(png)) {
     size <- readBin(png[at + 0:3], "integer", 1L, size = 4L, endian = "big")
     type <- rawToChar(png[at + 4:7])
@@ -181,7 +186,7 @@ is_blank <- function(png) {
   FALSE
 }
 
-# At the end of a cell its pages are finished.
+# Called at the end of a cell: finishes its pages.
 finish_figures <- function() {
   if (length(figures$devices) == 0L) return()
   for (device in figures$devices) if (device_is_open(device)) grDevices::dev.off(device$number)
@@ -197,12 +202,13 @@ set_up_figures <- function() {
   setHook("plot.new", show_finished_pages)
   setHook("grid.newpage", show_finished_pages)
   setHook("plot.new", note_plot)
+  setHook("plot.new", note_base_plot)
   setHook("grid.newpage", note_plot)
 }
 
 # Limits of pictures ------------------------------------------------------------------------------------------------
 
-# Pictures of a bundle that are too large are made smaller; data that cannot be decoded is unchanged.
+# Makes pictures of a bundle smaller that are too large. Data that cannot be decoded is left unchanged.
 fit_pictures <- function(data) {
   png <- data[["image/png"]]
   if (is.null(png)) return(data)
@@ -220,7 +226,7 @@ png_size <- function(bytes) {
   readBin(bytes[17:24], "integer", 2L, size = 4L, endian = "big")
 }
 
-# Lossless if it is small enough; a picture full of noise, however small, is too large for PNG.
+# Returns a PNG if it is small enough at the reduced size, otherwise a JPEG, which suits noisy pictures.
 shrink <- function(bytes) {
   picture <- png::readPNG(bytes, native = TRUE)
   size <- rev(dim(picture))

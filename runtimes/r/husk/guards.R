@@ -1,7 +1,7 @@
-# Keeps R's own functions from harming a session: ending it, waiting for a keyboard, closing the link, outliving their
-# cell.
+# Keeps R's own functions from harming a session: from ending it, waiting for a keyboard, closing the link, or having
+# effects after their cell.
 
-# Keeps R, which is not interactive here, from ending at an uncaught error (kernel.R continues).
+# R is not interactive here and would end at an uncaught error. This option prevents that, and kernel.R continues.
 ERROR_OPTION <- quote(invisible())
 
 guard <- function(name, value) {
@@ -18,7 +18,7 @@ set_up_guards <- function() {
   }))
   before("readLines", quote(if (.husk$is_keyboard(con)) return(.husk$read_lines(n))))
   before("close.connection", quote(if (.husk$is_kept(con)) .husk$refuse_close()))
-  # As registerS3method() does, but without consulting methods, which would read all of its classes.
+  # Does what registerS3method() does, but without loading all classes of the package methods.
   assign("close.connection", get("close.connection", envir = baseenv()), envir = .BaseNamespaceEnv[[".__S3MethodsTable__."]])
   before("pipe", quote(description <- .husk$without_ours(description)))
   for (name in c("system", "system2")) guard(name, mark_system(get(name, envir = baseenv())))
@@ -26,7 +26,7 @@ set_up_guards <- function() {
   setHook(packageEvent("parallel", "onLoad"), function(...) count_cores(asNamespace("parallel")))
 }
 
-# parallel::detectCores() counts the host's cores; the session may use as many as nproc says.
+# Makes parallel::detectCores(), which counts the host's cores, return the number that the session may use, like nproc.
 count_cores <- function(parallel) {
   own <- suppressWarnings(as.integer(Sys.getenv("OMP_NUM_THREADS")))
   if (is.na(own)) return()
@@ -37,8 +37,8 @@ count_cores <- function(parallel) {
   lockBinding("detectCores", parallel)
 }
 
-# R sets these only at its own prompt, where no handler is active. Here they are set for each top-level expression
-# (run_expression).
+# R accepts global calling handlers only at its own prompt, where no other handler is active. Here they are set for each
+# top-level expression (run_expression).
 mark_handlers <- function(fun) {
   mark <- function(code) {
     if (!is.call(code)) return(code)
@@ -68,7 +68,7 @@ guards <- list(
 
 no_debugger <- function(what) message(what, ": no debugger here; the code continues")
 
-# Runs a check before a function of base; the check sees the arguments and, on the search path, the kernel.
+# Runs a check before a function of base. The check can use the arguments and, through the search path, the kernel.
 before <- function(name, check) {
   fun <- get(name, envir = baseenv())
   body(fun) <- call("{", check, body(fun))
@@ -81,18 +81,18 @@ refuse_close <- function() stop("this connection belongs to the R kernel: withou
 
 quit_cell <- function(status) {
   if (is_forked()) leave(as.integer(status))
-  cell$quit <- status
+  cell$quit <- if (is.null(status)) 0L else status
   invokeRestart("abort")
 }
 
-# While system() waits for its shell R ignores interrupts: the shell's exit status must show them.
+# R ignores interrupts while system() waits for its shell, so the shell's exit status must report them.
 INTERRUPTED_STATUS <- 130L
 
 run_system <- function(command, intern, run) {
   place_pages()
   if (intern) {
     output <- run(without_ours(command))
-    Sys.sleep(0) # R noted the interrupt and would handle it later
+    Sys.sleep(0) # lets R handle an interrupt now that it would handle later
     return(output)
   }
   status <- run(without_ours(paste0("trap 'exit 130' INT; ", command)))
@@ -103,7 +103,7 @@ run_system <- function(command, intern, run) {
   invisible(status)
 }
 
-# system() and system2() with their .Internal(system(command, intern, ...)) in run_system().
+# Makes system() and system2() run their .Internal(system(command, intern, ...)) through run_system().
 mark_system <- function(code) {
   if (is.function(code)) {
     body(code) <- mark_system(body(code))
@@ -116,14 +116,14 @@ mark_system <- function(code) {
   code
 }
 
-# After each cell: cleans up what the next one must not find.
+# Called after each cell: undoes time limits, sinks and options that must not affect the next cell.
 tidy_up <- function() {
   setTimeLimit()
   setSessionTimeLimit()
   if (sinks() > 0L || message_sink() != 2L) {
     while (sinks() > 0L) sink()
     sink(type = "message")
-    writeLines("[sink() still took the output at the end of the cell; it was undone]", stderr())
+    writeLines("[sink() was still active at the end of the cell; it was undone]", stderr())
   }
   options(error = ERROR_OPTION)
   restore_streams()

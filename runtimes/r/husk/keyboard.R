@@ -1,10 +1,10 @@
-# Prompts of an interactive cell go to PID 1, and the client that ran the cell answers. In any other cell nobody can
-# type, and every attempt to read fails at once.
+# Prompts of an interactive cell go to PID 1, and the client that ran the cell answers them. In any other cell nobody
+# can type, and every attempt to read fails at once.
 
 END_OF_INPUT <- "\004" # typed by Ctrl-D
-INTERRUPT <- "\003" # and Ctrl-C
+INTERRUPT <- "\003" # typed by Ctrl-C
 
-# open (the cell may prompt), question (the number of the last prompt), typed (unread lines; NA = the end of input)
+# Fields: open (the cell may prompt), number (of the last prompt), typed (unread lines; NA = the end of input).
 keyboard <- new.env(parent = emptyenv())
 
 open_keyboard <- function(open) {
@@ -15,7 +15,7 @@ open_keyboard <- function(open) {
 # The next line, or NA at the end of input.
 type_line <- function(what, prompt = "") {
   if (!isTRUE(keyboard$open) || is_forked()) no_keyboard(what, prompt)
-  if (length(keyboard$typed) == 0L) keyboard$typed <- typed_lines(ask(valid_text(prompt)))
+  if (length(keyboard$typed) == 0L) keyboard$typed <- typed_lines(prompt_user(valid_text(prompt)))
   line <- keyboard$typed[1L]
   keyboard$typed <- keyboard$typed[-1L]
   line
@@ -33,9 +33,9 @@ typed_lines <- function(text) {
   if (ended) c(lines, NA) else lines
 }
 
-# Waits for the answer; an interrupt cancels the prompt.
-ask <- function(prompt) {
-  number <- keyboard$question <- sum(keyboard$question, 1L)
+# Sends a prompt and waits for the answer. An interrupt cancels the prompt.
+prompt_user <- function(prompt) {
+  number <- keyboard$number <- sum(keyboard$number, 1L)
   answered <- FALSE
   on.exit(if (!answered) send_prompt(number, cancel = "true"))
   send_prompt(number, prompt = json_string(prompt))
@@ -64,13 +64,13 @@ read_line <- function(prompt) {
   if (is.na(line)) "" else line
 }
 
-# The terminal itself, and in an interactive cell file("stdin") too.
+# TRUE for R's terminal, and in an interactive cell for file("stdin") too.
 is_keyboard <- function(con) {
   if (inherits(con, "terminal")) return(TRUE)
   isTRUE(keyboard$open) && (identical(con, "stdin") || inherits(con, "file") && identical(summary(con)$description, "stdin"))
 }
 
-# readLines(): this many, or all up to the end of input.
+# For readLines(): reads n lines, or all lines up to the end of input.
 read_lines <- function(n) {
   lines <- character()
   while (n < 0L || length(lines) < n) {
@@ -81,7 +81,7 @@ read_lines <- function(n) {
   lines
 }
 
-# scan(): up to an empty line.
+# For scan(): reads lines up to an empty line.
 read_values <- function() {
   lines <- character()
   repeat {
@@ -91,7 +91,7 @@ read_values <- function() {
   }
 }
 
-# browser(): evaluates expressions in the calling frame until the command to continue. Single steps are unsupported.
+# For browser(): evaluates expressions in the calling frame until the command to continue. Stepping is not supported.
 browse <- function(frame, call) {
   writeLines(paste0("Called from: ", paste(deparse(call), collapse = " ")))
   repeat {

@@ -1,13 +1,13 @@
-# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object per message; link.c
-# reads and writes. Works only in the process that opened it. It has its own JSON, since loading a package would cost
-# more than the rest.
+# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object per message. link.c reads
+# and writes the data. The link works only in the process that opened it. It has its own JSON code, since loading a
+# package would take longer than everything else.
 
 PROTOCOL_VERSION <- 1L
 FOREVER <- .Machine$integer.max # seconds
 
-# connection, number (R's own of it), descriptor, taken (the descriptor HUSK_TAKEN_FD), owner (pid), library (of C
-# code, beside the kernel), its functions (their addresses), interrupted (an interrupt was reported that R does not
-# know of)
+# Fields: connection, number (R's number of the connection), descriptor, taken (the descriptor HUSK_TAKEN_FD), owner
+# (pid), library (the compiled C code, next to the kernel) and the addresses of its functions, interrupted (an interrupt
+# was reported that R does not know about).
 link <- new.env(parent = emptyenv())
 
 link_open <- function(address) {
@@ -16,8 +16,8 @@ link_open <- function(address) {
     link[[name]] <- getNativeSymbolInfo(paste0("link_", name), link$library)$address
   }
   parts <- strsplit(address, ":", fixed = TRUE)[[1L]]
-  # Not blocking, since R handles interrupts while it waits in a read, and data read by then would be lost. no-delay:
-  # a result and its `done` are two small writes, and the second must not wait for an acknowledgement.
+  # Non-blocking: R handles interrupts while it waits in a blocking read, and data read by then would be lost.
+  # no-delay: a result and its `done` are two small writes, and the second must not wait for an acknowledgement.
   link$connection <- socketConnection(parts[2L], as.integer(parts[3L]), blocking = FALSE, open = "r+b",
                                       timeout = FOREVER, options = "no-delay")
   link$number <- as.integer(link$connection)
@@ -34,7 +34,7 @@ link_hello <- function(token) {
                         language_version = json_string(version), looks = "true", queries = "true"))
 }
 
-# The next message as a list of strings, or NULL when PID 1 has closed the link or sends invalid data.
+# The next message as a list of strings, or NULL if PID 1 has closed the link or sent invalid data.
 link_receive <- function() {
   repeat {
     message <- .Call(link$`next`)
@@ -45,8 +45,8 @@ link_receive <- function() {
   }
 }
 
-# Waits until there is something to read, where callbacks of event loops must run (later, httpuv, Tk): their errors
-# appear here. Interrupts reach R while it waits, even if they are suspended.
+# Waits until there is something to read. Used if callbacks of event loops must run meanwhile (later, httpuv, Tk); their
+# errors appear here. Interrupts reach R while it waits, even if they are suspended.
 link_wait <- function() {
   told <- function(e) {
     if (inherits(e, "error")) writeLines(error_line(e), stderr())
@@ -57,15 +57,15 @@ link_wait <- function() {
 
 link_is_open <- function() isTRUE(tryCatch(isOpen(link$connection), error = function(e) FALSE))
 
-# Sends one message, which may come in pieces: texts, or a list of texts and of bytes, which become base64. FALSE, and
-# nothing is sent, if it is too long. `more`: another message follows at once and is sent with it.
+# Sends one message, given in pieces: texts, or a list of texts and bytes, which become base64. Returns FALSE, and sends
+# nothing, if the message is too long. With `more`, another message follows at once and is sent with this one.
 link_send <- function(pieces, more = FALSE) {
   sent <- .Call(link$send, pieces, more)
   if (is.null(sent)) link_lost()
   sent
 }
 
-# Raises the reported interrupt, unless the caller has more to do before.
+# Raises the reported interrupt, unless the caller has suspended interrupts.
 raise_interrupt <- function() {
   if (is.null(link$interrupted) || .Internal(interruptsSuspended())) return()
   link$interrupted <- NULL
@@ -77,7 +77,7 @@ link_lost <- function() {
   leave(1L)
 }
 
-# Ends this process at once. A forked child must not run the exit code of its parent, which removes its files.
+# Ends this process at once. A forked child must not run its parent's exit code, which removes the parent's files.
 leave <- function(status) {
   if (is_forked()) suppressWarnings(asNamespace("parallel")$mcexit(status))
   .Internal(quit("no", status, FALSE))
@@ -85,7 +85,7 @@ leave <- function(status) {
 
 # JSON ------------------------------------------------------------------------------------------------------------
 
-# An object of named members that are JSON already.
+# A JSON object of named members whose values are already JSON.
 json_object <- function(...) {
   members <- c(...)
   paste0("{", paste0("\"", names(members), "\":", members, collapse = ","), "}")
@@ -108,7 +108,7 @@ json_string <- function(text) {
   paste0("\"", text, "\"")
 }
 
-# Text that every reader accepts: one string of valid UTF-8.
+# Converts text to one string of valid UTF-8.
 valid_text <- function(text) {
   if (length(text) != 1L) text <- paste(as.character(text), collapse = "\n")
   if (is.na(text)) return("NA")
@@ -118,7 +118,8 @@ valid_text <- function(text) {
   text
 }
 
-# An object of strings and numbers: a list of strings; an object in it (env) is such a list too. Fails on anything else.
+# Reads an object of strings and numbers as a list of strings. An object in it (env) becomes such a list too. Fails on
+# anything else.
 json_read <- function(bytes) {
   text <- rawToChar(bytes)
   Encoding(text) <- "UTF-8"
@@ -133,7 +134,7 @@ json_read <- function(bytes) {
   if (length(open) == 1L) return(json_pairs(tokens[-c(1L, length(tokens))]))
   close <- which(first == "}")
   inner <- seq.int(open[2L] + 1L, length.out = close[1L] - open[2L] - 1L)
-  outer <- json_pairs(tokens[-c(1L, open[2L], inner, length(tokens))]) # the object is replaced by its "}"
+  outer <- json_pairs(tokens[-c(1L, open[2L], inner, length(tokens))]) # the inner "}" is kept in its place
   outer[[tokens[open[2L] - 1L]]] <- json_pairs(tokens[inner])
   outer
 }
@@ -145,7 +146,7 @@ json_pairs <- function(tokens) {
 }
 
 json_unescape <- function(text) {
-  # Stands for a backslash until the end: Unicode reserves this character for programs, and text does not have it.
+  # Replaces a backslash until the end. Unicode reserves this character for internal use, so text does not contain it.
   backslash <- "\ufdd0"
   text <- gsub("\\\\", backslash, text, fixed = TRUE)
   simple <- c("\\\"" = "\"", "\\/" = "/", "\\n" = "\n", "\\r" = "\r", "\\t" = "\t", "\\b" = "\b", "\\f" = "\f")
@@ -153,10 +154,10 @@ json_unescape <- function(text) {
   if (grepl("\\u", text, fixed = TRUE)) {
     hex <- "\\\\u[dD][89abAB][[:xdigit:]]{2}\\\\u[dD][c-fC-F][[:xdigit:]]{2}|\\\\u[[:xdigit:]]{4}"
     found <- unique(regmatches(text, gregexpr(hex, text))[[1L]])
-    for (escape in found[order(-nchar(found))]) { # pairs first
+    for (escape in found[order(-nchar(found))]) { # surrogate pairs first
       units <- strtoi(strsplit(substring(escape, 3L), "\\u", fixed = TRUE)[[1L]], 16L)
       code <- if (length(units) == 2L) 65536L + (units[1L] - 55296L) * 1024L + units[2L] - 56320L else units
-      if (code == 0L || code >= 55296L && code <= 57343L) code <- 65533L # R has no NUL; half of a pair
+      if (code == 0L || code >= 55296L && code <= 57343L) code <- 65533L # NUL (not possible in R), or half of a pair
       text <- gsub(escape, if (code == 92L) backslash else intToUtf8(code), text, fixed = TRUE)
     }
   }

@@ -1,4 +1,4 @@
-# The kernel's life: load, say hello, run cells until PID 1 closes the link.
+# The kernel: loads, says hello and runs cells until PID 1 closes the link.
 
 main <- function() {
   suspendInterrupts({
@@ -7,15 +7,15 @@ main <- function() {
     link$taken <- as.integer(Sys.getenv("HUSK_TAKEN_FD"))
     Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
     restore_environment()
-    load_packages() # R's own, while only the image's libraries are known
+    load_packages() # R's own packages, before the session's libraries are added
     set_up_library()
-    link_hello(token) # the rest takes no longer than the answer to it
+    link_hello(token) # the remaining steps are done before PID 1 has answered
     set_up()
     serve()
   })
 }
 
-# From a pipe, which is empty afterwards. raw: R warns of a pipe that is opened as a file.
+# Reads the token from a pipe, which is empty afterwards. raw = TRUE avoids R's warning about a pipe opened as a file.
 read_token <- function(path) {
   pipe <- file(path, "rb", raw = TRUE)
   on.exit(close(pipe))
@@ -32,8 +32,8 @@ set_up <- function() {
   attach(tools, name = "husk", warn.conflicts = FALSE)
 }
 
-# Variables that must not be set when R starts have another name until here (docs/protocol.md): a package in the
-# session's library, or a profile, would run before the kernel.
+# Restores the names of variables that must not be set when R starts (docs/protocol.md): a package in the session's
+# library, or a profile, would run before the kernel.
 restore_environment <- function() {
   late <- Sys.getenv()
   late <- late[startsWith(names(late), "HUSK_LATE_")]
@@ -42,7 +42,7 @@ restore_environment <- function() {
   Sys.unsetenv(names(late))
 }
 
-# install.packages() installs into the first library, and does not ask if it exists.
+# install.packages() installs into the first library, and asks no question if that library exists.
 set_up_library <- function() {
   own <- path.expand(strsplit(Sys.getenv("R_LIBS_USER"), ":", fixed = TRUE)[[1L]])
   own <- own[nzchar(own)]
@@ -53,7 +53,7 @@ set_up_library <- function() {
   .libPaths(c(given, own, .libPaths()))
 }
 
-# options(pager=): help pages and the like go to stdout.
+# For options(pager=): prints help pages and the like to stdout.
 show_files <- function(files, header, title, delete.file) {
   for (file in files) writeLines(gsub("_\b", "", readLines(file, warn = FALSE), fixed = TRUE))
   if (delete.file) unlink(files)
@@ -63,22 +63,22 @@ serve <- function() {
   repeat {
     message <- link_receive()
     if (identical(message$op, "look")) {
-      look(message$id)
+      send_variables(message$id)
       next
     }
     if (isTRUE(message$op %in% QUERIES)) {
       answer(message)
       next
     }
-    if (identical(message$op, "input")) next # to a prompt that an interrupt has ended
+    if (identical(message$op, "input")) next # the answer to a prompt that an interrupt has ended
     if (is.null(message) || !identical(message$op, "execute")) leave(0L)
     open_keyboard(identical(message$interactive, "true"))
     execute(message$id, message$code, message$env)
   }
 }
 
-# The variables of the workspace, between two cells.
-look <- function(id) {
+# Sends the variables of the workspace, between two cells.
+send_variables <- function(id) {
   found <- tryCatch(list_variables(), error = function(e) list(total = 0L, variables = list()))
   entries <- vapply(found$variables, function(v) {
     json_object(name = json_string(v$name), type = json_string(v$type), shape = json_string(v$shape),
@@ -97,7 +97,7 @@ execute <- function(id, code, env) {
   finish(failure)
 }
 
-# Environment variables of one run, a list of strings. Returns what restore_env() needs.
+# Sets the environment variables of one run, a list of strings. Returns what restore_env() needs.
 set_env <- function(env) {
   env <- env[nzchar(names(env)) & !grepl("=", names(env), fixed = TRUE)]
   before <- Sys.getenv(names(env), NA, names = TRUE)
@@ -105,7 +105,7 @@ set_env <- function(env) {
   list(given = unlist(env), before = before)
 }
 
-# Keeps what the cell itself has changed.
+# Restores the variables, except those that the cell itself has changed.
 restore_env <- function(env) {
   now <- Sys.getenv(names(env$before), NA)
   before <- env$before[!is.na(now) & now == env$given]
@@ -114,7 +114,8 @@ restore_env <- function(env) {
   if (length(before) > 0L) do.call(Sys.setenv, as.list(before))
 }
 
-# After a jump to R's top level in the middle of a cell. A debugger that waits for a command also reads these lines.
+# Ends the cell and continues after a jump to R's top level. Does nothing if called elsewhere: a debugger that waits for
+# a command also reads the lines of kernel.R.
 resume <- function() {
   if (!identical(parent.frame(), globalenv())) return(invisible())
   suspendInterrupts({
@@ -123,7 +124,7 @@ resume <- function() {
   })
 }
 
-# Interrupts between two cells are ignored.
+# Drops interrupts that came between two cells.
 ignore_interrupts <- function() {
   link$interrupted <- NULL
   if (.Call(link$forget_interrupt)) return()
@@ -142,7 +143,8 @@ finish <- function(failure) {
   }, error = function(e) writeLines(error_line(e), stderr()))
   if (!is.null(failure)) {
     remember_traceback(cell$calls)
-    link_send(json_object(op = "\"error\"", id = cell$id, vapply(failure, json_string, "")), more = TRUE)
+    texts <- vapply(failure[c("type", "message", "traceback")], json_string, "")
+    link_send(json_object(op = "\"error\"", id = cell$id, texts, exit_code = failure$exit_code), more = TRUE)
   }
   done <- c("{\"op\":\"done\",\"id\":", cell$id, "}")
   console_cell(0)
@@ -150,7 +152,7 @@ finish <- function(failure) {
   link_send(done)
 }
 
-# The end of the cell in a child that the cell forked: the child exits here and answers nothing.
+# Ends a child that the cell forked. The child sends no result.
 leave_child <- function(failure) {
   if (!is.null(failure)) writeLines(c(failure$message, failure$traceback[nzchar(failure$traceback)]), stderr())
   leave(if (is.null(failure)) 0L else 1L)

@@ -1,9 +1,9 @@
-# R's default packages, which R is started without: attached here, as R does, in less time.
+# Attaches R's default packages as R does, but in less time. R is started without them.
 
 DEFAULT_PACKAGES <- c("datasets", "utils", "grDevices", "graphics", "stats", "methods")
 
-# methods comes first on the search path and is loaded last: once it is loaded, R checks whether S4 has replaced any
-# generic function of a package, and reads all of the package's classes for that.
+# methods is attached first on the search path but loaded last. Once methods is loaded, R checks for each attached
+# package whether S4 has replaced any of its generic functions, and reads all of the package's classes for that.
 load_packages <- function() {
   options(defaultPackages = DEFAULT_PACKAGES)
   load_utils()
@@ -11,8 +11,8 @@ load_packages <- function() {
   for (name in c("methods", setdiff(DEFAULT_PACKAGES, "methods"))) attachNamespace(name)
 }
 
-# Its .onLoad() runs two programs to find the name of this system, and reads a table of repositories even if they are
-# known.
+# The .onLoad() of utils runs two programs to find the name of this system, and reads a table of repositories even if
+# they are known. This function avoids both.
 load_utils <- function() {
   version <- system_name()
   find <- Sys.which
@@ -28,7 +28,7 @@ load_utils <- function() {
   lockBinding("osVersion", utils)
 }
 
-# The value of utils::osVersion; NULL if utils must find out.
+# The value of utils::osVersion; NULL if utils must determine it.
 system_name <- function(file = "/etc/os-release") {
   if (!startsWith(R.version$os, "linux") || !file.exists(file)) return(NULL)
   line <- grep("^PRETTY_NAME=", readLines(file), value = TRUE)

@@ -1,13 +1,14 @@
-# Queries of consoles and editors while a user types: completion, help, whether code is complete. The answers are R's
-# own. Some of this runs user code (names(), str()): its output is dropped, and an interrupt ends it.
+# Answers the queries of consoles and editors while a user types: completion, help, whether code is complete. The
+# answers are R's own. Some queries run user code (names(), str()). The output of this code is dropped, and an interrupt
+# ends it.
 
 QUERIES <- c("complete", "inspect", "is_complete")
 MATCHES_MAX <- 1000L
-MATCHES_BYTES <- 150000L # with JSON's overhead less than ANSWER_BYTES_MAX in kernels/protocol.h
+MATCHES_BYTES <- 150000L # including JSON's overhead, less than ANSWER_BYTES_MAX in kernels/protocol.h
 HELP_MAX <- 30000L # characters
 NAMES_BEFORE <- "(?:[[:alpha:]._][[:alnum:]._]*(?::{2,3}|[$@]))*[[:alpha:]._]?[[:alnum:]._]*$"
 
-# Between two cells.
+# Answers a query, between two cells.
 answer <- function(message) {
   ignore_interrupts()
   fields <- tryCatch(
@@ -29,7 +30,7 @@ find_answer <- function(message) {
   )
 }
 
-# Output meanwhile is dropped.
+# Evaluates an expression and drops its output.
 muted <- function(expr) {
   target <- rawConnection(raw(0L), "wb")
   before <- sinks()
@@ -57,10 +58,10 @@ complete_code <- function(code, cursor) {
     end = format(cursor), more = if (all(fits)) "false" else "true")
 }
 
-# list(token, matches): the text before the end of the line, and its possible replacements.
+# Returns list(token, matches): the text at the end of the line, and its possible replacements.
 complete_line <- function(line) {
   utils <- asNamespace("utils")
-  utils::rc.settings(ipck = TRUE) # complete names of packages in library()
+  utils::rc.settings(ipck = TRUE) # also completes names of packages in library()
   utils$.assignLinebuffer(line)
   utils$.assignEnd(nchar(line))
   token <- utils$.guessTokenFromLine(update = FALSE)$token
@@ -69,7 +70,8 @@ complete_line <- function(line) {
   list(token = token, matches = writable(unique(utils$.retrieveCompletions()), token))
 }
 
-# Names that are not words of R get backticks. R completes `x$` to itself if nothing matches.
+# Puts backticks around names that are not valid in R. Removes the match `x$` for `x$`, which R returns if nothing
+# matches.
 writable <- function(matches, token) {
   matches <- matches[!(grepl("[$@:]$", matches) & startsWith(token, matches))]
   parts <- regmatches(matches, regexpr("^.*[$@]", matches), invert = NA)
@@ -84,7 +86,7 @@ quoted <- function(name) {
   paste0("`", gsub("([\\\\`])", "\\\\\\1", name), "`")
 }
 
-# R's words are ASCII only.
+# Completes names that are not ASCII, which R's own completion does not recognize.
 complete_foreign <- function(word) {
   names <- unlist(lapply(seq_along(search()), ls, sorted = FALSE))
   list(token = word, matches = vapply(sort(unique(names[startsWith(names, word)])), quoted, "", USE.NAMES = FALSE))
@@ -102,7 +104,7 @@ inspect_code <- function(code, cursor, detail) {
   c(found = "false")
 }
 
-# The name at the cursor, such as a$b or stats::lm; then that of the function that is being called there.
+# The name at the cursor, such as a$b or stats::lm, and the name of the function that is being called there.
 names_at <- function(code, cursor) {
   before <- substr(code, 1L, cursor)
   after <- regmatches(substring(code, cursor + 1L), regexpr("^[[:alnum:]._]*", substring(code, cursor + 1L)))
@@ -119,7 +121,7 @@ names_at <- function(code, cursor) {
   names[nzchar(names)]
 }
 
-# NULL if nothing has that name.
+# Describes the value of a name; NULL if nothing has that name.
 describe_name <- function(name, detail) {
   first <- sub("[$@:].*", "", name)
   if (exists(first, envir = husk_workspace, inherits = FALSE)) {
@@ -144,7 +146,7 @@ describe_value <- function(value, detail) {
     utils::capture.output(utils::str(value, max.level = if (detail) 3L else 1L, list.len = 50L, give.attr = detail)))
 }
 
-# The page as text, if the value belongs to a package or the name is a topic; NULL if there is none.
+# The help page as text, if the value belongs to a package or the name is a topic; otherwise NULL.
 help_page <- function(name, value) {
   parts <- strsplit(name, ":{2,3}")[[1L]]
   if (grepl("[$@]", name) || (length(parts) == 1L && exists(name, envir = husk_workspace, inherits = FALSE))) return(NULL)

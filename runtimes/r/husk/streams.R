@@ -2,8 +2,8 @@
 
 DESCRIPTORS <- "/proc/self/fd"
 
-# links (targets of 0, 1 and 2), spares (other paths to them), connections and numbers (R's own of the spares and of
-# reopened files), ours (descriptors that no program needs)
+# Fields: links (targets of 0, 1 and 2), spares (other paths to these files), connections and numbers (R's connections
+# to the spares and to reopened files, and their numbers), ours (descriptors that programs must not inherit).
 streams <- new.env(parent = emptyenv())
 
 set_up_streams <- function() {
@@ -11,7 +11,7 @@ set_up_streams <- function() {
   streams$links <- Sys.readlink(standard)
   before <- descriptors()
   for (i in 1:3) keep_open(standard[i], if (i == 1L) "rb" else "wb")
-  opened <- setdiff(descriptors(), before) # in this order, since each took the lowest free number
+  opened <- setdiff(descriptors(), before) # in the order of 0:2, since each took the lowest free number
   streams$spares <- file.path(DESCRIPTORS, opened)
   streams$ours <- c(link$descriptor, opened)
   open_console(link$library, link$taken)
@@ -19,17 +19,17 @@ set_up_streams <- function() {
 
 descriptors <- function() {
   found <- sort(as.integer(list.files(DESCRIPTORS)))
-  found[file.exists(file.path(DESCRIPTORS, found))] # except that of the listing itself
+  found[file.exists(file.path(DESCRIPTORS, found))] # without the descriptor of the listing itself
 }
 
-# R closes a connection without references.
+# Opens a file and keeps a reference, since R closes a connection that has none.
 keep_open <- function(path, mode) {
   connection <- file(path, mode, raw = TRUE)
   streams$connections <- c(streams$connections, list(connection))
   streams$numbers <- c(streams$numbers, as.integer(connection))
 }
 
-# A cell can close them (parallel:::closeFD) or redirect them (parallel:::closeStdout).
+# Restores 0, 1 and 2, which a cell can close (parallel:::closeFD) or redirect (parallel:::closeStdout).
 restore_streams <- function() {
   if (.Call(console$is_whole) || is_forked()) return()
   now <- Sys.readlink(file.path(DESCRIPTORS, 0:2))
@@ -38,7 +38,7 @@ restore_streams <- function() {
   for (i in wrong) keep_open(streams$spares[i], if (i == 1L) "rb" else "wb") # takes the lowest free number
 }
 
-# A shell command with our descriptors closed. R leaves them open in every program that it starts.
+# A shell command that first closes the kernel's descriptors, which R leaves open in every program that it starts.
 without_ours <- function(command) {
   closed <- streams$ours[streams$ours < 10L] # the shell only supports these numbers
   paste0("exec ", paste0(closed, "<&-", collapse = " "), "; ", command)

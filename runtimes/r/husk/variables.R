@@ -1,13 +1,13 @@
-# The variables of the workspace, for a reader outside: listed without running user code.
+# Lists the variables of the workspace, without running user code.
 
 VARIABLES_SHOWN <- 100L
 NAME_WIDTH <- 200L
-LOOK_SECONDS <- 0.1
+VARIABLES_SECONDS <- 0.1
 
-# list(total, variables): name, type, shape ("" if there is none) and bytes of each; the largest first.
+# Returns list(total, variables): the name, type, shape ("" if there is none) and bytes of each; the largest first.
 list_variables <- function(limit = VARIABLES_SHOWN) {
   names <- ls(husk_workspace)
-  until <- proc.time()[["elapsed"]] + LOOK_SECONDS
+  until <- proc.time()[["elapsed"]] + VARIABLES_SECONDS
   variables <- list()
   for (name in names) {
     if (proc.time()[["elapsed"]] > until) break
@@ -26,7 +26,7 @@ describe_variable <- function(name) {
   list(name = shown, type = type_of(value), shape = shape_of(value), bytes = as.numeric(utils::object.size(value)))
 }
 
-# delayedAssign(): reading such a variable would run its code.
+# TRUE for a variable of delayedAssign(): reading it would run its code.
 is_promise <- function(name) .Call(link$is_promise, husk_workspace, name)
 
 type_of <- function(value) {
@@ -35,7 +35,7 @@ type_of <- function(value) {
   if (is.function(value)) "function" else if (!is.null(attr(value, "dim"))) class(value)[1L] else class(value)
 }
 
-# From attributes alone, since dim() and length() may be the user's.
+# The shape, from attributes only, since dim() and length() may call methods of the user.
 shape_of <- function(value) {
   if (inherits(value, "data.frame")) {
     return(sprintf("%d x %d", .row_names_info(value, 2L), length(attr(value, "names"))))

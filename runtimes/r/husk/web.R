@@ -1,10 +1,10 @@
-# html that needs files beside it (htmlwidgets, browsable tags, saved pages) as one self-contained document.
+# Converts html that needs other files (htmlwidgets, browsable tags, saved pages) to one self-contained document.
 
 RESOURCE_TYPES <- c(png = "image/png", jpg = "image/jpeg", jpeg = "image/jpeg", gif = "image/gif", svg = "image/svg+xml",
                     woff = "font/woff", woff2 = "font/woff2", ttf = "font/ttf", otf = "font/otf",
                     eot = "application/vnd.ms-fontobject", css = "text/css", js = "text/javascript")
 
-# options(viewer=) and options(browser=): packages call them with a page that they wrote to a file.
+# For options(viewer=) and options(browser=), which packages call with a page that they have written to a file.
 show_page <- function(url, ...) {
   file <- sub("^file://", "", url)
   if (!grepl("\\.html?$", file) || !file.exists(file)) {
@@ -14,7 +14,7 @@ show_page <- function(url, ...) {
   send_display(list("text/html" = inline_page(file), "text/plain" = paste0("<html page ", basename(file), ">")))
 }
 
-# The print method of htmlwidgets; their own shows something only if R is interactive.
+# The print method of htmlwidgets. Their own method shows something only if R is interactive.
 print_widget <- function(x, ...) {
   show <- function(url, ...) {
     name <- paste0("<htmlwidget ", class(x)[1L], ">")
@@ -31,7 +31,7 @@ set_up_web <- function() {
   })
 }
 
-# Scripts come last: text in them that looks like a tag is not one.
+# Scripts are inlined last, because text in them may look like a tag.
 inline_page <- function(file) {
   html <- read_text(file)
   folder <- dirname(file)
@@ -49,7 +49,8 @@ inline_page <- function(file) {
   })
 }
 
-# The replacement of a tag: itself if it refers to the web, nothing if the file is missing (Debian leaves some out).
+# The replacement of a tag: the tag itself if it refers to the web, nothing if the file is missing (Debian leaves some
+# files out).
 inline <- function(tag, folder, reference, content) {
   if (is_remote(reference)) return(tag)
   file <- local_file(folder, reference)
@@ -68,7 +69,7 @@ attribute <- function(tag, name) sub(paste0(".*\\b", name, "=\"([^\"]*)\".*"), "
 
 is_remote <- function(reference) grepl("^([a-z][a-z0-9+.-]*:|//|#)", reference)
 
-# The file that a relative reference means, or NULL.
+# The file that a relative reference points to, or NULL.
 local_file <- function(folder, reference) {
   if (!nzchar(reference) || is_remote(reference)) return(NULL)
   file <- file.path(folder, utils::URLdecode(reference))

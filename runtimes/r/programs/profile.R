@@ -1,4 +1,4 @@
-# Profile of programs that `husk run` starts: a plot without its own device is saved where husk run looks for
+# The R profile of programs that `husk run` starts: a plot without its own device is saved where `husk run` looks for
 # pictures.
 options(device = function(...) {
   folder <- Sys.getenv("HUSK_PICTURES", tempdir())

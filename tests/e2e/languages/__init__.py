@@ -1,7 +1,8 @@
-"""The columns of the table of behaviours: one module a language, named as its runtime, with COLUMN: a row's name -> its cell.
+"""The columns of the table of behaviours. Each language has a module, named after its runtime, whose COLUMN maps a
+row's name to its cell.
 
-A cell has what the row's function in behaviours.py takes beside the box, or is absent(REASON) where the behaviour does not apply.
-A new language is one new module here; tests/e2e/behaviours_page.py says what is missing in it.
+A cell holds the arguments of the row's function in behaviours.py except `box`, or is absent(REASON) if the behaviour
+does not apply. To add a language, add a module here; tests/e2e/behaviours_page.py lists the cells that it lacks.
 """
 
 import importlib
@@ -28,7 +29,7 @@ def columns():
 
 
 def contrib_columns():
-    """The same of the runtimes in runtimes/contrib/."""
+    """The same for the runtimes in runtimes/contrib/."""
     return {name: module.COLUMN for name, module in _contrib().items()}
 
 

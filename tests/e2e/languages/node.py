@@ -48,7 +48,7 @@ COLUMN = {
     "order": dict(code="console.log('one'); display({ a: 1 }); console.log('two'); 42"),
     "order_of_streams": dict(code="console.log('one'); console.error('two'); console.log('three')"),
     "progress_bar": dict(code="for (let i = 0; i <= 600; i++) process.stderr.write(`\\r${Math.floor(i / 6)}%|${'#'.repeat(i / 30)}|`)"),
-    "cleared_output": absent("Node has no function that clears what a cell has shown; a display can be updated."),
+    "cleared_output": absent("Node has no function that clears a cell's output; a display can be updated."),
     "updated_display": dict(code="display({ markdown: '0' }, { display_id: 'd' }); console.log('after');\n"
                                  "for (let i = 0; i < 300; i++) display({ markdown: String(i) }, { display_id: 'd', update: true })"),
     "labels": dict(code="console.log('\\u27e6note\\u27e7 all is well \\u202e'); console.log('\\u27e6note\\u27e7')"),
@@ -69,8 +69,8 @@ COLUMN = {
     "redirected_streams": dict(code="process.stdout.write = () => true\nprocess.stderr.write = () => true"),
     # displays
     "image": dict(code=f"display(Buffer.from('{PNG}', 'base64'))"),
-    "order_of_figures": absent("Nothing in Node draws by itself; a library's picture is shown by display(), as in the row `image`."),
-    "figure": absent("Nothing in Node draws by itself; a library's picture is shown by display(), as in the row `image`."),
+    "order_of_figures": absent("Node has no plotting of its own; display() shows a library's picture, as in the row `image`."),
+    "figure": absent("Node has no plotting of its own; display() shows a library's picture, as in the row `image`."),
     "html": dict(code="display({ html: '<b>bold</b>' })"),
     "json": dict(code="display({ json: { a: [1, 2] } })"),
     "display_before_an_error": dict(code="display({ html: '<b>bold</b>' })\nnull.x"),
@@ -80,7 +80,7 @@ COLUMN = {
     "memory_bomb": dict(code="const hog = []\nwhile (true) hog.push(Buffer.alloc(1e7, 1))"),
     "child_memory_bomb": dict(code="require('child_process').spawnSync('sh', ['-c', 'head -c 2G /dev/zero | tail']).status"),
     "fork_bomb": dict(code="while (true) require('child_process').spawn('sleep', ['100']).on('error', () => {})"),
-    "forked_child": absent("Node can't fork its interpreter: child_process.fork() starts another program, which has no link to answer on."),
+    "forked_child": absent("Node cannot fork its interpreter: child_process.fork() starts another program, which has no link to answer on."),
     "workers": dict(code="const { Worker } = require('worker_threads')\n"
                          "const source = `const { parentPort, workerData: n } = require('worker_threads')\n"
                          "require('fs').writeSync(1, 'worker\\\\n')\nparentPort.postMessage(n * n)`\n"
@@ -101,6 +101,7 @@ COLUMN = {
                          read="process.stdout.write(fs.readFileSync('terminal.txt'))"),
     "terminal_beside": dict(code="while (!fs.existsSync('go')) await new Promise((r) => setTimeout(r, 5))\nconsole.log('went')"),
     "terminal_language": dict(command="node -e 'console.log(6 * 7)'"),
+    "program": dict(code="console.log(2 * Number(require('fs').readFileSync(0)))\nprocess.exit(3)"),
     "deleted_workspace": dict(code="fs.readdirSync('/workspace').forEach((name) => fs.rmSync('/workspace/' + name, { recursive: true }))",
                               write="fs.writeFileSync('/workspace/cell.txt', 'from a cell\\n')"),
     "full_disk": dict(code="fs.writeFileSync('big', Buffer.alloc(110 * 2 ** 20, 1))", words="ENOSPC"),

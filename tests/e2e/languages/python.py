@@ -94,6 +94,7 @@ COLUMN = {
                          read="print(open('terminal.txt').read(), end='')"),
     "terminal_beside": dict(code="import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('went')"),
     "terminal_language": dict(command="python3 -c 'print(6 * 7)'"),
+    "program": dict(code="import sys\nprint(2 * int(input()))\nsys.exit(3)"),
     "deleted_workspace": dict(code="import shutil\nshutil.rmtree('/workspace', ignore_errors=True)",
                               write="with open('/workspace/cell.txt', 'w') as f: print('from a cell', file=f)"),
     "full_disk": dict(code="with open('big', 'wb') as f: f.write(b'x' * 110 * 2**20)", words="No space left"),

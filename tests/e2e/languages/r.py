@@ -47,7 +47,7 @@ COLUMN = {
     "order": dict(code="cat('one\\n'); display_html('<b>x</b>'); cat('two\\n'); 42"),
     "order_of_streams": dict(code='cat("one\\n"); message("two"); cat("three\\n")'),
     "progress_bar": dict(code="bar <- txtProgressBar(0, 600, style = 3, width = 40); for (i in 1:600) setTxtProgressBar(bar, i)"),
-    "cleared_output": absent("R has no function that clears what a cell has shown; a display can be updated."),
+    "cleared_output": absent("R has no function that clears a cell's output; a display can be updated."),
     "updated_display": dict(code="display('0', 'text/markdown', id = 'd'); cat('after\\n')\n"
                                  "for (i in 0:299) display(as.character(i), 'text/markdown', id = 'd', update = TRUE)"),
     "labels": dict(code="cat('\\u27e6note\\u27e7 all is well \\u202e\\n'); cat('\\u27e6note\\u27e7\\n')"),
@@ -90,6 +90,7 @@ COLUMN = {
     "shared_files": dict(write='writeLines("from a cell", "cell.txt")', read='writeLines(readLines("terminal.txt"))'),
     "terminal_beside": dict(code='while (!file.exists("go")) Sys.sleep(0.01)\ncat("went\\n")'),
     "terminal_language": dict(command="Rscript -e 'cat(6 * 7, fill = TRUE)'"),
+    "program": dict(code="cat(2 * scan('stdin', quiet = TRUE), fill = TRUE)\nquit(status = 3)"),
     "deleted_workspace": dict(code='unlink("/workspace", recursive = TRUE)', write='writeLines("from a cell", "/workspace/cell.txt")'),
     "full_disk": dict(code='big <- file("big", "wb")\ntryCatch(for (i in 1:110) writeBin(raw(2^20), big), finally = close(big))\n'
                            'if (file.size("big") < 110 * 2^20) stop("No space left")', words="No space left"),

@@ -69,7 +69,7 @@ def test_running_out_of_memory_is_reported(place):
 
 
 def test_a_killed_jupyter_ends_its_kernel(place):
-    """The kernel's parent is a separate process, which dies silently."""
+    """Jupyter runs in a separate process here and is killed without telling its kernel."""
     env, prefix = place
     program = (f"import sys; sys.path[:0] = {[str(pathlib.Path(__file__).parents[1])]!r}\n"
                f"import jupyter_rig\nwith jupyter_rig.kernel('husk-python', {str(prefix)!r}, {env!r}) as (client, _):\n"
@@ -83,7 +83,7 @@ def test_a_killed_jupyter_ends_its_kernel(place):
 
 @pytest.fixture
 def attached(tmp_path):
-    """A session of a server, and `husk jupyter` at it."""
+    """A server's session, and `husk jupyter` attached to it."""
     server = Server(tmp_path / "server")
     session = server.session(network=False)
     face = Face(session.id, server.env)
@@ -116,13 +116,13 @@ def test_jupyter_console_of_a_session(attached):
         console.until("MADE BY AN AGENT")
         console.type("input('who? ') + '!'\n")
         console.until("who? ")
-        console.until("who? ")  # the first one is what was typed
+        console.until("who? ")  # the first match was the echo of the typed line
         console.type("person\n")
         console.until("'person!'")
 
 
 def test_jupyter_console_of_a_fresh_session(place):
-    """It interrupts kernels that it has started, by a message."""
+    """jupyter console sends an interrupt_request to kernels that it started itself."""
     env, _ = place
     with start_console(env, "--kernel", "husk-python") as console:
         console.until("In [1]")
@@ -185,7 +185,9 @@ def test_jupyter_kernel_test(place):
 
 
 def test_jupyter_kernel_test_of_a_stock_kernel(tmp_path):
-    """Through both ends of Jupyter's protocol: husk-jupyter-face outside, husk-jupyter inside, and ipykernel behind it."""
+    """The tests go through both ends of Jupyter's protocol: husk-jupyter-face outside, and husk-jupyter with ipykernel
+    inside.
+    """
     face = build_dir() / "runtimes" / "contrib" / "husk-jupyter-face-contrib"
     contrib_binary(["ipykernel"])
     ninja(build_dir(), str(face.relative_to(build_dir())))

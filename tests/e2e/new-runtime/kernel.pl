@@ -1,11 +1,11 @@
-# A persistent Perl in a page: the kernel link of docs/protocol.md, section 2, and nothing else.
+# A persistent Perl in one page of code: only the kernel link of docs/protocol.md, section 2.
 use strict;
 use warnings;
 
 my %ESCAPES = ('"' => '"', '\\' => '\\', '/' => '/', b => "\b", f => "\f", n => "\n", r => "\r", t => "\t");
 
 my ($fd) = delete($ENV{HUSK_LINK}) =~ /^fd:(\d+)$/;
-open my $link, '+<&=', $fd or die "no link: $!";    # Perl keeps it from the programs that cells start
+open my $link, '+<&=', $fd or die "no link: $!";    # Perl does not pass it on to programs that cells start
 my $owner = $$;
 $| = 1;
 
@@ -19,7 +19,7 @@ sub quoted {
 
 sub tell_pid1 {
     my ($body) = @_;
-    return if $$ != $owner;    # a forked child never speaks
+    return if $$ != $owner;    # a forked child must not send
     my $message = pack('N', length $body) . $body;
     while (length $message) {
         my $written = syswrite $link, $message;

@@ -1,0 +1,223 @@
+#include "manager/registry/session-entry.h"
+#include "manager/model/config.h"
+#include "manager/model/runtime.h"
+
+#include "base/alloc.h"
+#include "manager/deps/set.h"
+#include "manager/model/cause.h"
+#include "manager/model/token.h"
+#include "manager/registry/claims.h"
+#include "manager/registry/conversation.h"
+#include "manager/registry/keeper.h"
+#include "manager/registry/kept-limits.h"
+#include "manager/registry/task.h"
+
+static void tell_conversation(const struct session_entry *entry)
+{
+	AUTO(fail_release) struct fail foreign = { 0 };
+	list_for_each(c, &entry->registry->conversations, struct conversation, node)
+		if (c->on_session &&
+		    conversation_check(c, entry->conversation, session_id(entry->session), &foreign) == 0)
+			c->on_session(c->on_session_ctx);
+}
+
+static void on_ready(void *ctx, struct session *s UNUSED)
+{
+	struct session_entry *entry = ctx;
+	if (*entry->warm) {
+		entry->on_warm(entry);
+		return;
+	}
+	/* A new session is recorded by its create before its id is delivered. */
+	if (entry->adopted) {
+		claim_renew(entry);
+		log_adopted(entry);
+	}
+	tasks_ready(entry);
+	tell_conversation(entry);
+	ops_ready(entry);
+}
+
+static void on_dead(void *ctx, struct session *s)
+{
+	struct session_entry *entry = ctx;
+	store_cancel(take_ptr(entry->explanation));
+	/* The keeper also forgets the oldest dead sessions. That must not happen here, where a caller may be
+	 * walking the list. */
+	keeper_check_soon(entry->registry->keeper);
+	if (*entry->warm) {
+		entry->on_warm(entry);
+		return;
+	}
+	if (!session_is_lost(s))
+		claim_end(entry, session_death(s)->message);
+	tasks_dead(entry, session_death(s));
+	ops_dead(entry, session_death(s));
+}
+
+static void on_explained(void *ctx, const struct session_record *row, const struct fail *f)
+{
+	struct session_entry *entry = ctx;
+	AUTO(fail_release) struct fail cause = { 0 };
+	entry->explanation = NULL;
+	if (!f && row && row->state == ROW_ENDED && row->cause)
+		claim_explain(row, &cause);
+	session_end_explained(entry->session, cause.kind ? &cause : NULL);
+}
+
+/* `husk stop` records the end of a session before it removes the container, so the row may have the cause. */
+static bool on_unexplained(void *ctx, struct session *s)
+{
+	struct session_entry *entry = ctx;
+	if (*entry->warm)
+		return false;
+	store_cancel(entry->explanation);
+	entry->explanation = store_session_get(entry->registry->store, session_id(s), on_explained, entry);
+	return true;
+}
+
+static void on_stopped(void *ctx, struct session *s, const struct fail *f)
+{
+	struct session_entry *entry = ctx;
+	keeper_check_soon(entry->registry->keeper);
+	if (*entry->warm) {
+		session_entry_free(entry);
+		return;
+	}
+	bool requested = ops_stopped(entry, f);
+	/* If the removal failed, it can be requested again. */
+	if (f && requested) {
+		session_keep_dead(s, f);
+		return;
+	}
+	claim_end(entry, /* cause= */ NULL);
+	tasks_leave(entry);
+	session_entry_free(entry);
+}
+
+static struct session_spec spec_for(struct session_entry *entry, const struct session_entry_spec *spec)
+{
+	struct registry *r = entry->registry;
+	return (struct session_spec){
+		.loop = r->loop,
+		.engine = r->engine,
+		.config = r->config,
+		.runtime = spec->runtime,
+		.image = spec->image ? spec->image : runtime_image(spec->runtime, r->config),
+		.network = spec->network,
+		.limits = spec->limits,
+		.handler = { .on_ready = on_ready,
+			     .on_dead = on_dead,
+			     .on_stopped = on_stopped,
+			     .on_unexplained = on_unexplained,
+			     .ctx = entry },
+	};
+}
+
+static struct session_entry *join(struct registry *r, const char *conversation)
+{
+	struct session_entry *entry = new0(struct session_entry);
+	entry->registry = r;
+	entry->conversation = xstrdup(conversation);
+	list_append(&r->entries, &entry->node);
+	return entry;
+}
+
+struct session_entry *session_entry_new(struct registry *r, const struct session_entry_spec *spec)
+{
+	char container[CONTAINER_NAME_SIZE];
+	token_make_container(container);
+	struct session_entry *entry = join(r, spec->conversation);
+	struct session_spec session = spec_for(entry, spec);
+	session.container = container;
+	entry->session = session_new(&session);
+	return entry;
+}
+
+static void start(struct session_entry *entry, struct session_start spec)
+{
+	struct registry *r = entry->registry;
+	AUTO(strv_release) struct strv sources = { 0 };
+	if (session_network(entry->session))
+		deps_sources(&sources, session_runtime(entry->session), r->config, /* with_logins= */ false);
+	keeper_start(r->keeper);
+	spec.store = store_id(r->store);
+	spec.owner = r->self.id;
+	spec.env = &sources;
+	session_start(entry->session, &spec);
+}
+
+void session_entry_start(struct session_entry *entry, const struct strv *env, const char *cwd)
+{
+	start(entry, (struct session_start){ .own_env = env, .cwd = cwd });
+}
+
+void session_entry_start_warm(struct session_entry *entry)
+{
+	start(entry, (struct session_start){ .unclaimed = true });
+}
+
+void session_entry_claim(struct session_entry *entry, const char *conversation, const struct strv *env, const char *cwd)
+{
+	*entry->warm = '\0';
+	entry->reserved = false;
+	free(entry->conversation);
+	entry->conversation = xstrdup(conversation);
+	/* The list is ordered by age, and the age of this session begins now. */
+	list_remove(&entry->node);
+	list_append(&entry->registry->entries, &entry->node);
+	session_claim(entry->session, env, cwd);
+}
+
+bool session_entry_fits(const struct session_entry *entry, const struct session_entry_spec *spec)
+{
+	const struct session *s = entry->session;
+	const char *image = spec->image ? spec->image : runtime_image(spec->runtime, entry->registry->config);
+	return session_runtime(s) == spec->runtime && streq(session_image(s), image) &&
+	       session_network(s) == spec->network &&
+	       memcmp(session_limits(s), &spec->limits, sizeof(spec->limits)) == 0;
+}
+
+struct session_entry *session_entry_adopt(struct registry *r, const struct session_record *row)
+{
+	struct session_entry *entry = join(r, row->thread);
+	entry->adopted = true;
+	entry->name = row->name ? xstrdup(row->name) : NULL;
+	struct session_spec session =
+		spec_for(entry, &(struct session_entry_spec){ .runtime = runtime_find(row->runtime),
+							      .image = row->image,
+							      .network = kept_network_read(row->limits),
+							      .limits = kept_limits_read(row->limits, r->config) });
+	uint64_t now = store_now_ms();
+	entry->session = session_adopt(&session, &(struct session_past){
+							 .id = row->id,
+							 .container = row->container ? row->container : "",
+							 .store = store_id(r->store),
+							 .mark = row->mark,
+							 .sealed = row->seal == SEAL_GOOD,
+							 .epoch = row->epoch,
+							 .age_ms = now - MIN(row->created, now),
+							 .idle_ms = row->busy ? 0 : now - MIN(row->used, now),
+						 });
+	keeper_start(r->keeper);
+	return entry;
+}
+
+int session_entry_check(const struct session_entry *entry, struct fail *f)
+{
+	switch (session_state(entry->session)) {
+	case SESSION_DEAD:
+		fail_copy(f, session_death(entry->session));
+		return -1;
+	case SESSION_STARTING:
+		return cause_set(f, FAIL_BUSY, CAUSE_STARTING, "session '%s' is still starting",
+				 session_id(entry->session));
+	case SESSION_STOPPING:
+	case SESSION_WARM:
+		return cause_no_session(f, session_id(entry->session));
+	case SESSION_READY:
+	case SESSION_ADOPTING:
+		break;
+	}
+	return 0;
+}
