@@ -4,14 +4,17 @@
 
 #include "base/help.h"
 
-enum client_verb { CLIENT_INIT, CLIENT_ATTACH, N_CLIENT_VERBS };
+enum client_verb { CLIENT_INIT, CLIENT_ATTACH, CLIENT_WAIT, N_CLIENT_VERBS };
 
 /* The options of init, in the order of its table. */
 enum init_option {
 	INIT_LEASE,
+	INIT_FIRST_LEASE,
 	INIT_LIFETIME,
 	INIT_HOME_SIZE,
 	INIT_DISK_FLOOR,
+	INIT_PIDS,
+	INIT_FILE_SIZE,
 	INIT_GRACE,
 	INIT_START,
 	INIT_INSTALL,
@@ -20,6 +23,8 @@ enum init_option {
 	INIT_HELP,
 	N_INIT_OPTIONS,
 };
+
+enum attach_option { ATTACH_BESIDE, ATTACH_HELP, N_ATTACH_OPTIONS };
 
 /* Its verbs are indexed by enum client_verb. */
 extern const struct help_program client_help;

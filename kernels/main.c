@@ -2,6 +2,7 @@
 #include "base/parse.h"
 #include "kernels/client-help.h"
 #include "kernels/control/attach.h"
+#include "kernels/control/wait.h"
 #include "kernels/init/init.h"
 #include "kernels/protocol.h"
 #include "kernels/system/limits.h"
@@ -32,6 +33,8 @@ static bool take_option(struct init_options *o, int option)
 	switch (option - FIRST_OPTION) {
 	case INIT_LEASE:
 		return take_number("lease", optarg, 1, 1000, &o->lease_ms);
+	case INIT_FIRST_LEASE:
+		return take_number("first-lease", optarg, 0, 1000, &o->first_lease_ms);
 	case INIT_LIFETIME:
 		return take_number("lifetime", optarg, 0, 1000, &o->lifetime_ms);
 	case INIT_GRACE:
@@ -42,6 +45,10 @@ static bool take_option(struct init_options *o, int option)
 		return take_number("home-size", optarg, 0, 0, &o->home_size);
 	case INIT_DISK_FLOOR:
 		return take_number("disk-floor", optarg, 0, 0, &o->disk_floor);
+	case INIT_PIDS:
+		return take_number("pids", optarg, 0, 1, &o->pids);
+	case INIT_FILE_SIZE:
+		return take_number("file-size", optarg, 0, 0, &o->file_size);
 	case INIT_INSTALL:
 		o->install = true;
 		return true;
@@ -54,6 +61,14 @@ static bool take_option(struct init_options *o, int option)
 	default:
 		return false;
 	}
+}
+
+/* Also counts what getopt_long() has not seen, if it was not called. */
+static bool takes_no_more(const char *verb, int argc, char **argv)
+{
+	if (optind < argc)
+		fprintf(stderr, "husk-client: %s takes no argument '%s'\n", verb, argv[optind]);
+	return optind >= argc;
 }
 
 static int run_init(int argc, char **argv)
@@ -76,11 +91,34 @@ static int run_init(int argc, char **argv)
 		if (!take_option(&o, option))
 			return INIT_EXIT_USAGE;
 	}
-	if (optind < argc) {
-		fprintf(stderr, "husk-client: init takes no argument '%s'\n", argv[optind]);
-		return INIT_EXIT_USAGE;
+	return takes_no_more("init", argc, argv) ? init_run(&o) : INIT_EXIT_USAGE;
+}
+
+static int run_attach(int argc, char **argv)
+{
+	bool beside = false;
+	const struct help_verb *verb = &client_help.verbs[CLIENT_ATTACH];
+	struct option long_options[N_ATTACH_OPTIONS + 1];
+	help_long_options(verb->options, FIRST_OPTION, long_options);
+	for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+		if (option == FIRST_OPTION + ATTACH_HELP) {
+			help_print_verb(stdout, &client_help, verb);
+			return 0;
+		}
+		if (option != FIRST_OPTION + ATTACH_BESIDE)
+			return INIT_EXIT_USAGE;
+		beside = true;
 	}
-	return init_run(&o);
+	return takes_no_more("attach", argc, argv) ? attach_run(beside) : INIT_EXIT_USAGE;
+}
+
+static int run_wait(int argc, char **argv)
+{
+	if (argc == 2 && streq(argv[1], "--help")) {
+		help_print_verb(stdout, &client_help, &client_help.verbs[CLIENT_WAIT]);
+		return 0;
+	}
+	return takes_no_more("wait", argc, argv) ? wait_run() : INIT_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -88,12 +126,10 @@ int main(int argc, char **argv)
 	const char *verb = argc > 1 ? argv[1] : "";
 	if (streq(verb, "init"))
 		return run_init(argc - 1, argv + 1);
-	if (streq(verb, "attach") && argc == 3 && streq(argv[2], "--help")) {
-		help_print_verb(stdout, &client_help, &client_help.verbs[CLIENT_ATTACH]);
-		return 0;
-	}
 	if (streq(verb, "attach"))
-		return attach_run();
+		return run_attach(argc - 1, argv + 1);
+	if (streq(verb, "wait"))
+		return run_wait(argc - 1, argv + 1);
 	if (streq(verb, "--version")) {
 		printf("husk-client " HUSK_VERSION " (protocol %d)\n", PROTOCOL_VERSION);
 		return 0;

@@ -42,6 +42,8 @@
 /* Limits for one INPUT, and for the kept part of a prompt. */
 #define INPUT_BYTES_MAX (64u << 10)
 #define PROMPT_CHARS_MAX 1000
+/* Maximum length of `by`, the name of the program that started a run, in bytes. */
+#define RUN_BY_MAX 64
 /* Size of a command's pseudo-terminal. */
 #define TERMINAL_ROWS 24
 #define TERMINAL_COLS 80
@@ -75,6 +77,16 @@
 #define FILE_MAP_PIECES_MAX 16384u
 #define FILE_MAP_PIECES_A_FRAME 1024u
 
+/* Requests about files in place: how many may be under way, and the longest request (a path and options). */
+#define FILE_REQUESTS_MAX 16u
+#define FILE_REQUEST_BYTES_MAX 8192u
+/* A page of a listing has at most this many names, and at most FILE_WINDOW bytes of frames. */
+#define FILE_PAGE_MAX 4096u
+/* Limits for the work that one request can cause: names of a directory that is listed, and names that a recursive
+ * delete examines. Sandbox code may add names as fast as PID 1 reads them. */
+#define FILE_NAMES_MAX (4u << 20)
+#define FILE_ERASED_MAX (16u << 20)
+
 /* The relay of package indexes: the number of ports, and of concurrent requests on all of them; further ones wait
  * in the sockets' queues. For each request the manager sends at most one window of data without credit. */
 #define RELAY_PORTS_MAX 8u
@@ -98,6 +110,12 @@
 #define SESSION_UID_MAX 61183
 #define SANDBOX_GID 65532
 #define CONTROLLER_UID 65531
+
+/* Open files of a process of the session: enough for any build tool, and low enough that a leak fails inside the
+ * container. */
+#define NOFILE_LIMIT 4096
+/* 1, not 0: only with a limit of 1 does the kernel not pipe core dumps to the host's handler. */
+#define CORE_LIMIT 1
 
 #define CONTROL_SOCKET "husk-control" /* abstract */
 /* The socket of a server that shares the container's kernel, in a folder that is mounted read-only. */
@@ -205,6 +223,16 @@ enum frame_type {
 	/* Queries to an idle kernel and their answers, with a PID 1 whose HELLO has `queries`. */
 	FRAME_QUERY = 70, /* from the manager */
 	FRAME_ANSWER = 71,
+
+	/* Requests about files in place, to a PID 1 whose HELLO has `files`. */
+	FRAME_FILES_LIST = 80,
+	FRAME_FILES_STAT = 81,
+	FRAME_FILES_DELETE = 82,
+	FRAME_FILES_MAKE = 83,
+	FRAME_FILES_READ = 84,
+	FRAME_FILES_FETCH = 85,
+	FRAME_FILES_WRITE = 86,
+	FRAME_ITEM = 87, /* from PID 1 */
 };
 
 #endif

@@ -42,8 +42,12 @@ int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, 
 	if (run->interactive)
 		(void)json_object_set_new(message, "interactive", json_true());
 	pipes_begin(c->pipes, run);
+	/* Before the code is sent: it may be over, and its processes killed, when link_send() returns. */
+	run_start(run);
 	int r = message ? link_send(link, message) : -EINVAL;
 	if (r < 0) {
+		run->state = RUN_QUEUED;
+		pipes_drain(c->pipes);
 		pipes_end(c->pipes);
 		return r;
 	}
@@ -55,7 +59,6 @@ int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, 
 	c->exit_code = -1;
 	c->note = note;
 	c->lost = lost;
-	run_start(run);
 	timeout_start(c->poller, &c->limit, run->timeout_ms, on_limit);
 	return 0;
 }
@@ -110,12 +113,14 @@ static void finish_done(struct cell *c)
 static void on_settle(struct timeout *t)
 {
 	struct cell *c = container_of(t, struct cell, settle);
-	if (!limits_pids_full(c->limits))
+	if (!limits_pids_full(c->limits)) {
+		pipes_drain(c->pipes);
 		finish_done(c);
-	else if (clock_now_ms() < c->settle_until_ms)
+	} else if (clock_now_ms() < c->settle_until_ms) {
 		timeout_start(c->poller, t, SETTLE_STEP_MS, on_settle);
-	else
+	} else {
 		c->on_hopeless(c, "left so many processes behind that the process limit is reached");
+	}
 }
 
 /* Most of a fork bomb survives the interrupt that ends its cell, and blocks every later run. A pool of workers, on the
@@ -163,8 +168,6 @@ int cell_message(struct cell *c, const struct link_message *m, const char **ret_
 	if (m->op == LINK_INPUT && !c->run->interactive)
 		return *ret_why = "prompted in a non-interactive cell", -EPROTO;
 
-	/* Output printed before this message must precede it. */
-	pipes_drain(c->pipes);
 	c->has_spoken = true;
 	if (m->unusable) {
 		c->has_result |= m->op == LINK_RESULT;
@@ -278,6 +281,7 @@ json_t *cell_withdraw(struct cell *c, json_t *lost)
 	struct run *run = take_ptr(c->run);
 	json_auto_t *before = take_ptr(c->lost);
 	stop_timers(c);
+	pipes_drain(c->pipes);
 	pipes_end(c->pipes);
 	free(take_ptr(c->note));
 	run->state = RUN_QUEUED;
@@ -290,6 +294,7 @@ void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, co
 		return;
 	AUTO(freep) char *detail = dead_detail(c, d, after);
 	bool signalled = WIFSIGNALED(d->status);
+	pipes_drain(c->pipes);
 	const char *ending = d->oom ? "oom" : c->stop != CELL_RUNS ? ending_of(c) : "kernel_died";
 	finish(c, &(struct run_ending){
 			  .ending = ending,

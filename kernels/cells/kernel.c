@@ -25,8 +25,10 @@
 /* The variables are listed this long after a cell. An idle session can afford that; one that runs cell after cell
  * cannot. */
 #define LIST_AFTER_MS 200
-/* In a busy session the variables are listed before a cell, at most this often. */
+/* In a busy session the variables are listed at most this often: in the first pause of LIST_SOON_MS, or else before a
+ * cell, which takes longer then. */
 #define LIST_GAP_MS 500
+#define LIST_SOON_MS 5
 /* How long a restart waits for the old kernel to list its variables. */
 #define RESTART_WAIT_MS 3000
 
@@ -340,10 +342,15 @@ bool kernel_list_variables(struct kernel *k)
 	return k->variables_id != 0;
 }
 
+static bool list_is_old(const struct kernel *k)
+{
+	return !k->listed_ms || clock_now_ms() - k->listed_ms >= LIST_GAP_MS;
+}
+
 /* A cell that kills the kernel also destroys the variables of the cells just before it, so they are listed first. */
 static void list_before_cell(struct kernel *k)
 {
-	if (k->unseen && (!k->listed_ms || clock_now_ms() - k->listed_ms >= LIST_GAP_MS))
+	if (k->unseen && list_is_old(k))
 		(void)kernel_list_variables(k);
 }
 
@@ -396,13 +403,13 @@ void kernel_run(struct kernel *k, struct run *run)
 		return;
 	}
 	list_before_cell(k);
-	k->oom_kills = limits_oom_kills(k->limits);
 	int r = cell_start(&k->cell, run, &k->link, k->pid, k->note, k->lost);
 	if (r < 0) {
 		run_end(run, &(struct run_ending){ .ending = "refused",
 						   .detail = "The code could not be sent to the kernel." });
 		return;
 	}
+	k->oom_kills = run->oom_kills_before;
 	k->note = NULL;
 	k->lost = NULL;
 	k->variables_fresh = false;
@@ -425,7 +432,7 @@ static void on_done(struct cell *c)
 		return; /* the kernel is already dead, and these were its last messages */
 	k->state = KERNEL_IDLE;
 	k->unseen = true;
-	timeout_start(k->poller, &k->list_timer, LIST_AFTER_MS, on_list_due);
+	timeout_start(k->poller, &k->list_timer, list_is_old(k) ? LIST_SOON_MS : LIST_AFTER_MS, on_list_due);
 	k->on_idle(k);
 }
 
@@ -519,6 +526,10 @@ static void on_message(struct link *l, const struct link_message *m)
 {
 	struct kernel *k = container_of(l, struct kernel, link);
 	const char *why;
+	/* Output printed before a message must precede it. All messages of one read were sent before that read. */
+	if (l->fresh)
+		pipes_drain(&k->pipes);
+	l->fresh = false;
 	bool asked = k->variables_id && m->id == k->variables_id;
 	if (m->op == LINK_VARIABLES && asked) {
 		take_variables(k, m);

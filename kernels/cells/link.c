@@ -254,6 +254,7 @@ static int read_once(struct link *l)
 		return -1;
 	}
 	l->in.len += (size_t)n;
+	l->fresh = true;
 	return handle_messages(l) ? 1 : -1;
 }
 

@@ -66,6 +66,7 @@ struct link {
 	struct watch watch;
 	struct buf in;
 	struct buf out;
+	bool fresh;  /* something was read since the owner last set this to false */
 	bool unread; /* after the close: the other end had not read everything that was sent */
 	/* The message is valid during the call. The callback may close the link. */
 	void (*on_message)(struct link *l, const struct link_message *m);

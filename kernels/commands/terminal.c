@@ -54,6 +54,7 @@ static void finish(struct terminal *t, const struct run_ending *e)
 	t->pid = 0;
 	t->aside = false;
 	pty_close(&t->pty);
+	pipes_drain(&t->pipes);
 	pipes_end(&t->pipes);
 	run_end(run, e);
 	t->on_idle(t);

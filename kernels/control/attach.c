@@ -50,15 +50,16 @@ static int dial(void)
 	return take_fd(fd);
 }
 
-/* Another process could take the socket name of a dead PID 1 and must not be mistaken for it. */
-static bool is_pid_one(int fd)
+/* Another process could take the socket name of a dead PID 1 and must not be mistaken for it. In a pod, the processes
+ * of PID 1's namespace have no pid here (0), and those that could outlive PID 1 are in our namespace and have one. */
+static bool is_pid_one(int fd, bool beside)
 {
 	struct ucred peer;
 	int r = creds_of_peer(fd, &peer);
 	bool by_message = r == -ENOTSUP;
 	if (by_message)
 		r = creds_receive(fd, &peer);
-	if (r < 0 || peer.pid != 1 || peer.uid == 0 || peer.uid == CONTROLLER_UID)
+	if (r < 0 || peer.pid != (beside ? 0 : 1) || peer.uid == 0 || peer.uid == CONTROLLER_UID)
 		return false;
 	return !by_message || creds_send(fd) == 0;
 }
@@ -110,7 +111,7 @@ static void relay(struct flow *up, struct flow *down)
 	}
 }
 
-int attach_run(void)
+int attach_run(bool beside)
 {
 	static struct flow up = { .from = STDIN_FILENO }, down = { .to = STDOUT_FILENO };
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -120,7 +121,7 @@ int attach_run(void)
 	AUTO(closep) int fd = dial();
 	if (fd < 0)
 		return refuse("PID 1 is not listening: this is not a Husk container, or it is ending");
-	if (!is_pid_one(fd))
+	if (!is_pid_one(fd, beside))
 		return refuse("refused: the listener is not PID 1");
 	up.to = down.from = fd;
 	/* Writes must not block, or one full direction would stop the other. */

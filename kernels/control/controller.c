@@ -273,6 +273,14 @@ static const struct route {
 	[FRAME_DONE] = { to_files },
 	[FRAME_CREDIT] = { on_credit },
 
+	[FRAME_FILES_LIST] = { to_files, true },
+	[FRAME_FILES_STAT] = { to_files, true },
+	[FRAME_FILES_DELETE] = { to_files, true },
+	[FRAME_FILES_MAKE] = { to_files, true },
+	[FRAME_FILES_READ] = { to_files, true },
+	[FRAME_FILES_FETCH] = { to_files },
+	[FRAME_FILES_WRITE] = { to_files, true },
+
 	[FRAME_CONSOLE] = { to_consoles, true },
 	[FRAME_CONSOLE_SIZE] = { to_consoles },
 	[FRAME_CONSOLE_DATA] = { to_consoles },

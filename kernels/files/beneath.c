@@ -12,6 +12,12 @@
 #define RACES_MAX 16
 #define SAFE_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
+/* openat2 refuses O_PATH together with flags that it would ignore. */
+static int safe(int flags)
+{
+	return flags | (flags & O_PATH ? O_NOFOLLOW | O_CLOEXEC : SAFE_FLAGS);
+}
+
 const char *beneath_split(const char *path, const char **ret_rest)
 {
 	static const char *const roots[] = { "/workspace", "/tmp", "/home/sandbox" };
@@ -41,14 +47,14 @@ static int open_by_steps(int dir, const char *path, int flags)
 		closep(&at);
 		from = at = next;
 	}
-	int fd = openat(from, path, flags | SAFE_FLAGS);
+	int fd = openat(from, path, safe(flags));
 	return fd < 0 ? -errno : fd;
 }
 
 int beneath_open(int dir, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = (uint64_t)(flags | SAFE_FLAGS),
+		.flags = (uint64_t)safe(flags),
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
 	};
 	if (!*path)

@@ -9,7 +9,8 @@
 /* The writable directory that contains an absolute path; *ret_rest is the part below it ("" = the directory
  * itself). NULL if there is none, or if the path is not normal. */
 const char *beneath_split(const char *path, const char **ret_rest);
-/* Like open() below a directory; O_NOFOLLOW, O_NONBLOCK, O_NOCTTY and O_CLOEXEC are added to `flags`. */
+/* Like open() below a directory; O_NOFOLLOW, O_NONBLOCK, O_NOCTTY and O_CLOEXEC are added to `flags`. With O_PATH, only
+ * O_NOFOLLOW and O_CLOEXEC are. */
 int beneath_open(int dir, const char *path, int flags);
 /* The directory of the path's last component, created if it is missing; *ret_name is that component. */
 int beneath_make_parents(int dir, const char *path, const char **ret_name);

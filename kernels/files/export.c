@@ -391,7 +391,7 @@ static int open_source(const char *path, int *ret_fd)
 	struct stat st;
 	if (!root)
 		return -ENOENT;
-	AUTO(closep) int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO(closep) int dir = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
 	AUTO(closep) int fd = beneath_open(dir, rest, O_RDONLY);

@@ -4,36 +4,16 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "kernels/files/erasure.h"
 #include "kernels/files/export.h"
+#include "kernels/files/files-private.h"
 #include "kernels/files/import.h"
+#include "kernels/files/listing.h"
+#include "kernels/files/open-file.h"
 #include "kernels/system/clock.h"
 
 /* END waits at most this long for the staging directory to be cleared; the rest is cleared afterwards. */
 #define CLEAR_MS 10000
-/* Small steps (examining a name, reading a piece, moving a file) in one turn of the loop: a few milliseconds. */
-#define STEPS_A_TURN 256
-
-enum phase {
-	PHASE_RECEIVE, /* import: entries arrive */
-	PHASE_COMMIT,
-	PHASE_CLEAR,
-	PHASE_PRODUCE, /* export */
-};
-
-struct file_call {
-	struct list node;
-	uint32_t number;
-	enum phase phase;
-	struct import *import;
-	struct export *export;
-	bool orphan;
-	bool below;		 /* import: the destination is a directory, and the import is placed in it */
-	uint64_t window, credit; /* export: what the manager accepts at once, and what is left of it */
-	uint32_t consumed;	 /* import: bytes not credited yet */
-	uint64_t started_ms, clear_ms;
-	const char *ending; /* NULL until it is known */
-	char *detail;
-};
 
 void files_init(struct files *f, struct sender *sender, const struct disk *home)
 {
@@ -49,6 +29,10 @@ static void file_call_free(struct files *f, struct file_call *c)
 	list_remove(&c->node);
 	import_free(c->import);
 	export_free(c->export);
+	listing_free(c->listing);
+	erasure_free(c->erasure);
+	open_file_free(c->file);
+	free(c->path);
 	free(c->detail);
 	free(c);
 }
@@ -72,14 +56,22 @@ static void send_end(struct files *f, struct file_call *c)
 		utf8_clean(&detail, c->detail, strlen(c->detail));
 		json_object_set_new(end, "detail", json_string(buf_str(&detail)));
 	}
+	if (c->cause)
+		json_object_set_new(end, "cause", json_string(c->cause));
 	if (c->below)
 		json_object_set_new(end, "below", json_true());
+	if (c->created)
+		json_object_set_new(end, "created", json_true());
 	if (c->import) {
 		json_object_set_new(end, "entries", json_integer((json_int_t)import_entries(c->import)));
 		json_object_set_new(end, "bytes", json_integer((json_int_t)import_bytes(c->import)));
 	}
 	if (c->export)
 		export_describe(c->export, end);
+	if (c->listing)
+		listing_describe(c->listing, end);
+	if (c->erasure)
+		json_object_set_new(end, "entries", json_integer((json_int_t)erasure_names(c->erasure)));
 	(void)sender_json(f->sender, FRAME_END, c->number, end);
 }
 
@@ -92,7 +84,7 @@ static void finish(struct files *f, struct file_call *c)
 
 /* Records how the transfer ends; takes `detail`. An import continues with clearing its staging directory, an export
  * ends now. */
-static void conclude(struct files *f, struct file_call *c, const char *ending, char *detail)
+void file_call_conclude(struct files *f, struct file_call *c, const char *ending, char *detail)
 {
 	free(c->detail);
 	c->detail = detail;
@@ -111,7 +103,9 @@ bool files_interrupt(struct files *f, uint32_t call)
 	/* Once the move into place has begun, it is completed: half a move would be worse, and it takes seconds at
 	 * most. */
 	if (c && !c->ending && c->phase != PHASE_COMMIT)
-		conclude(f, c, "interrupted", xstrdup("The transfer was cancelled; nothing was kept."));
+		file_call_conclude(f, c, "interrupted",
+				   xstrdup(c->erasure ? "The request was cancelled; what was deleted by then is gone." :
+							"The transfer was cancelled; nothing was kept."));
 	return c;
 }
 
@@ -120,20 +114,20 @@ void files_orphan(struct files *f)
 	list_for_each(c, &f->list, struct file_call, node) {
 		c->orphan = true;
 		if (!c->ending && c->phase != PHASE_COMMIT)
-			conclude(f, c, "interrupted", NULL);
+			file_call_conclude(f, c, "interrupted", NULL);
 	}
 }
 
 /* ---- frames */
 
-static const char *text_of(const json_t *fields, const char *name)
+const char *file_call_text(const json_t *fields, const char *name)
 {
 	const json_t *value = json_object_get(fields, name);
 	const char *text = json_string_value(value);
 	return text && strlen(text) == json_string_length(value) ? text : "";
 }
 
-static uint64_t number_of(const json_t *fields, const char *name)
+uint64_t file_call_number(const json_t *fields, const char *name)
 {
 	json_int_t value = json_integer_value(json_object_get(fields, name));
 	return value > 0 ? (uint64_t)value : 0;
@@ -141,15 +135,27 @@ static uint64_t number_of(const json_t *fields, const char *name)
 
 static uint64_t window_of(const json_t *fields)
 {
-	return MIN(MAX(number_of(fields, "window"), FILE_WINDOW), FILE_WINDOW_MAX);
+	return MIN(MAX(file_call_number(fields, "window"), FILE_WINDOW), FILE_WINDOW_MAX);
 }
 
-static bool too_many(const struct files *f)
+/* True if there are too many calls like this one, itself included. */
+bool file_call_is_too_many(const struct files *f, const struct file_call *new)
 {
 	unsigned n = 0;
 	list_for_each(c, &f->list, struct file_call, node)
-		n++;
-	return n > FILE_CALLS_MAX;
+		n += c->is_request == new->is_request;
+	return n > (new->is_request ? FILE_REQUESTS_MAX : FILE_CALLS_MAX);
+}
+
+struct file_call *file_call_add(struct files *f, uint32_t number, bool is_request)
+{
+	struct file_call *c = new0(struct file_call);
+	c->number = number;
+	c->is_request = is_request;
+	c->started_ms = clock_now_ms();
+	c->credit = c->window = FILE_WINDOW;
+	list_append(&f->list, &c->node);
+	return c;
 }
 
 static int begin(struct files *f, const struct frame *frame)
@@ -158,34 +164,32 @@ static int begin(struct files *f, const struct frame *frame)
 		json_loadb((const char *)frame->payload, frame->header.length, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(fields))
 		return -EPROTO;
-	struct file_call *c = new0(struct file_call);
+	struct file_call *c = file_call_add(f, frame->header.call, /* is_request= */ false);
 	char *detail = NULL;
 	int r;
-	c->number = frame->header.call;
-	c->started_ms = clock_now_ms();
 	c->credit = c->window = window_of(fields);
-	list_append(&f->list, &c->node);
-	if (too_many(f)) {
-		conclude(f, c, "refused", xstrdup("Too many files are being copied in this session; try again later."));
+	if (file_call_is_too_many(f, c)) {
+		file_call_conclude(f, c, "refused",
+				   xstrdup("Too many files are being copied in this session; try again later."));
 		return 0;
 	}
 	if (frame->header.type == FRAME_IMPORT) {
 		c->phase = PHASE_RECEIVE;
-		const char *destination = text_of(fields, "destination");
-		AUTO(freep) char *place = import_place(destination, text_of(fields, "into"));
+		const char *destination = file_call_text(fields, "destination");
+		AUTO(freep) char *place = import_place(destination, file_call_text(fields, "into"));
 		c->below = place;
-		r = import_new(place ? place : destination, number_of(fields, "bytes"), number_of(fields, "entries"),
-			       f->home, &c->import, &detail);
+		r = import_new(place ? place : destination, file_call_number(fields, "bytes"),
+			       file_call_number(fields, "entries"), f->home, &c->import, &detail);
 	} else {
 		c->phase = PHASE_PRODUCE;
 		const struct export_options options = {
 			.whole = f->descriptors && json_is_true(json_object_get(fields, "whole")),
 			.links = json_is_true(json_object_get(fields, "links")),
 		};
-		r = export_new(text_of(fields, "path"), &options, &c->export, &detail);
+		r = export_new(file_call_text(fields, "path"), &options, &c->export, &detail);
 	}
 	if (r < 0)
-		conclude(f, c, "error", detail);
+		file_call_conclude(f, c, "error", detail);
 	return 0;
 }
 
@@ -198,6 +202,14 @@ static void give_credit(struct files *f, struct file_call *c, uint32_t n)
 	entry_put_number(payload, 4, c->consumed);
 	c->consumed = 0;
 	(void)sender_raw(f->sender, FRAME_CREDIT, c->number, payload, sizeof(payload));
+}
+
+static void fail_import(struct files *f, struct file_call *c, int error)
+{
+	if (c->is_request)
+		request_conclude(f, c, error);
+	else
+		file_call_conclude(f, c, "error", import_explain(c->import, error));
 }
 
 static int take_content(struct file_call *c, const struct frame *frame)
@@ -222,7 +234,7 @@ static int on_content(struct files *f, struct file_call *c, const struct frame *
 		return -EPROTO;
 	int r = take_content(c, frame);
 	if (r < 0)
-		conclude(f, c, "error", import_explain(c->import, r));
+		fail_import(f, c, r);
 	else
 		give_credit(f, c, FRAME_HEADER_SIZE + frame->header.length);
 	return 0;
@@ -230,7 +242,7 @@ static int on_content(struct files *f, struct file_call *c, const struct frame *
 
 static int on_credit(struct file_call *c, const struct frame *frame)
 {
-	if (frame->header.length != 4 || !c->export)
+	if (frame->header.length != 4 || (!c->export && !c->file))
 		return -EPROTO;
 	c->credit += entry_get_number(frame->payload, 4);
 	return c->credit > c->window ? -EPROTO : 0;
@@ -243,6 +255,15 @@ int files_frame(struct files *f, const struct frame *frame)
 	case FRAME_IMPORT:
 	case FRAME_EXPORT:
 		return begin(f, frame);
+	case FRAME_FILES_LIST:
+	case FRAME_FILES_STAT:
+	case FRAME_FILES_DELETE:
+	case FRAME_FILES_MAKE:
+	case FRAME_FILES_READ:
+	case FRAME_FILES_WRITE:
+		return request_begin(f, frame);
+	case FRAME_FILES_FETCH:
+		return c ? request_fetch(c, frame) : 0;
 	case FRAME_ENTRY:
 	case FRAME_DATA:
 		return c ? on_content(f, c, frame) : 0;
@@ -263,10 +284,12 @@ int files_frame(struct files *f, const struct frame *frame)
 static bool commit(struct files *f, struct file_call *c)
 {
 	int r = import_commit(c->import, STEPS_A_TURN);
+	if (r == 0 && c->is_request)
+		r = request_describe_written(f, c);
 	if (r < 0)
-		conclude(f, c, "error", import_explain(c->import, r));
+		fail_import(f, c, r);
 	else if (r == 0)
-		conclude(f, c, "ok", NULL);
+		file_call_conclude(f, c, "ok", NULL);
 	return true;
 }
 
@@ -317,9 +340,30 @@ static bool produce(struct files *f, struct file_call *c)
 	if (r > 0)
 		return true;
 	if (r < 0)
-		conclude(f, c, "error", detail);
+		file_call_conclude(f, c, "error", detail);
 	else
-		conclude(f, c, "ok", NULL);
+		file_call_conclude(f, c, "ok", NULL);
+	return false;
+}
+
+/* True if there is more to do now. The call may be gone. */
+static bool step(struct files *f, struct file_call *c)
+{
+	switch (c->phase) {
+	case PHASE_COMMIT:
+		return commit(f, c);
+	case PHASE_CLEAR:
+		return clear(f, c);
+	case PHASE_PRODUCE:
+		return produce(f, c);
+	case PHASE_LIST:
+	case PHASE_ERASE:
+	case PHASE_PASS:
+	case PHASE_SERVE:
+		return request_step(f, c);
+	case PHASE_RECEIVE:
+		break;
+	}
 	return false;
 }
 
@@ -328,13 +372,10 @@ bool files_step(struct files *f)
 	bool more = false;
 	list_for_each(c, &f->list, struct file_call, node) {
 		struct list *node = &c->node;
-		bool again = c->phase == PHASE_COMMIT  ? commit(f, c) :
-			     c->phase == PHASE_CLEAR   ? clear(f, c) :
-			     c->phase == PHASE_PRODUCE ? produce(f, c) :
-							 false;
+		bool takes_turns = c->phase >= PHASE_PRODUCE, again = step(f, c);
 		more = more || again;
-		/* The transfer that just had its turn goes to the end of the list: transfers share the stream. */
-		if (again && c->phase == PHASE_PRODUCE) {
+		/* The call that just had its turn goes to the end of the list: calls share the stream. */
+		if (again && takes_turns) {
 			list_remove(node);
 			list_append(&f->list, node);
 			break;

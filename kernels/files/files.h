@@ -18,8 +18,8 @@ struct files {
 
 void files_init(struct files *f, struct sender *sender, const struct disk *home);
 
-/* Takes IMPORT, EXPORT, ENTRY, DATA, CREDIT and DONE. 0, or -EPROTO if the stream must be closed. The caller has
- * checked that the number of a new transfer is free. */
+/* Takes IMPORT, EXPORT, ENTRY, DATA, CREDIT and DONE, and requests about files in place. 0, or -EPROTO if the stream
+ * must be closed. The caller has checked that the number of a new call is free. */
 int files_frame(struct files *f, const struct frame *frame);
 /* True if there is such a transfer. It ends `interrupted`, unless an import is already being moved into place. */
 bool files_interrupt(struct files *f, uint32_t call);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "kernels/files/beneath.h"
+#include "kernels/files/place.h"
 
 /* Name of the imported tree inside the staging directory. */
 #define ITEM "item"
@@ -43,6 +44,12 @@ struct import {
 	uint64_t size;
 	struct attributes attributes;
 
+	/* A file whose data comes without an entry. */
+	bool writes, absent, created;
+	char tag[ITEM_TAG_MAX + 1];
+	uint64_t room;	     /* bytes that the file system could take at the start */
+	struct stat written; /* the file in its place */
+
 	struct tree_walk walk;
 	bool clearing;
 	uint64_t bytes, entries;
@@ -71,8 +78,8 @@ static char *no_room(const char *root, uint64_t bytes, uint64_t entries, const s
 }
 
 /* Asks the file system, or the disk watch if the directory is on the host's file system. */
-static int check_room(const struct import *im, const char *root, uint64_t bytes, uint64_t entries,
-		      const struct disk *home, char **ret_detail)
+static int check_room(struct import *im, const char *root, uint64_t bytes, uint64_t entries, const struct disk *home,
+		      char **ret_detail)
 {
 	struct statvfs fs;
 	if (fstatvfs(im->root, &fs) < 0)
@@ -84,6 +91,7 @@ static int check_room(const struct import *im, const char *root, uint64_t bytes,
 	};
 	if (home && home->n && streq(root, "/home/sandbox"))
 		room = disk_room(home);
+	im->room = room.bytes;
 	if (bytes <= room.bytes && entries < room.names)
 		return 0;
 	*ret_detail = no_room(root, bytes, entries, &room);
@@ -130,7 +138,7 @@ int import_new(const char *destination, uint64_t bytes, uint64_t entries, const 
 	const char *rest, *root = beneath_split(destination, &rest);
 	if (!root) {
 		*ret_detail = xasprintf("'%s' is not below /workspace, /tmp or /home/sandbox.", destination);
-		return -EINVAL;
+		return -EXDEV;
 	}
 	struct import *im = prepare(destination, rest, open(root, DIRECTORY_FLAGS));
 	int r = im->root < 0 ? -errno : check_room(im, root, bytes, entries, home, ret_detail);
@@ -144,6 +152,63 @@ int import_new(const char *destination, uint64_t bytes, uint64_t entries, const 
 	}
 	*ret = im;
 	return 0;
+}
+
+/* 0 if the file may be written here. *ret_exists: *ret is the file that it replaces. */
+static int check_condition(const struct import_condition *condition, const struct place *place, struct stat *ret,
+			   bool *ret_exists)
+{
+	int r = place_stat(place, ret);
+	*ret_exists = r == 0;
+	if (r == -ENOENT)
+		return *condition->tag ? -ESTALE : 0;
+	if (r < 0)
+		return r;
+	if (S_ISDIR(ret->st_mode))
+		return -EISDIR;
+	return condition->absent ? -EEXIST : place_check_tag(ret, condition->tag);
+}
+
+/* The same before anything was written. A missing parent is created at the end. */
+static int check_early(const char *path, const struct import_condition *condition)
+{
+	AUTO(place_release) struct place place = { .parent = -1 };
+	struct stat st;
+	bool exists;
+	int r = place_find(&place, path);
+	if (r == -ENOENT)
+		return *condition->tag ? -ESTALE : 0;
+	return r < 0 ? r : check_condition(condition, &place, &st, &exists);
+}
+
+int import_write(const char *path, uint64_t bytes, const struct import_condition *condition, const struct disk *home,
+		 struct import **ret, char **ret_detail)
+{
+	struct import *im;
+	int r = check_early(path, condition);
+	if (r == 0)
+		r = import_new(path, bytes, /* entries= */ 1, home, &im, ret_detail);
+	if (r < 0)
+		return r;
+	im->writes = true;
+	im->absent = condition->absent;
+	(void)snprintf(im->tag, sizeof(im->tag), "%s", condition->tag);
+	im->type = ENTRY_FILE;
+	im->file = openat(im->stage, ITEM, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (im->file < 0) {
+		r = -errno;
+		(void)unlinkat(im->root, im->stage_name, AT_REMOVEDIR);
+		import_free(im);
+		return r;
+	}
+	*ret = im;
+	return 0;
+}
+
+const struct stat *import_written(const struct import *im, bool *ret_created)
+{
+	*ret_created = im->created;
+	return im->writes && im->state == STAGE_DONE ? &im->written : NULL;
 }
 
 int import_open(int root, const char *rest, struct import **ret)
@@ -307,7 +372,7 @@ int import_entry(struct import *im, const struct entry *e)
 {
 	char name[ENTRY_NAME_MAX + 1] = ITEM;
 	int parent = im->stage;
-	int r = finish_file(im);
+	int r = im->writes ? -EPROTO : finish_file(im);
 	if (r < 0)
 		return r;
 	if (im->state != STAGE_OPEN || (e->path_len ? im->type != ENTRY_DIRECTORY : im->type != 0))
@@ -333,8 +398,22 @@ int import_entry(struct import *im, const struct entry *e)
 	return r;
 }
 
+/* A file without an entry grows with its data. */
+static int grow(struct import *im, uint64_t offset, size_t n)
+{
+	if (offset != im->size)
+		return -EPROTO;
+	if (n > im->room || im->size > im->room - n)
+		return -ENOSPC;
+	im->size += n;
+	return 0;
+}
+
 int import_data(struct import *im, uint64_t offset, const void *data, size_t n)
 {
+	int grown = im->writes ? grow(im, offset, n) : 0;
+	if (grown < 0)
+		return grown;
 	if (im->state != STAGE_OPEN || im->file < 0 || offset > im->size || n > im->size - offset)
 		return -EPROTO;
 	for (size_t done = 0; done < n;) {
@@ -400,7 +479,29 @@ static int place_directory(struct import *im, int parent, const char *name)
 	return begin_merge(im, openat(parent, name, DIRECTORY_FLAGS));
 }
 
-static int place(struct import *im)
+/* The file keeps the permissions of the one that it replaces. Only a program in the session can change that one
+ * between this check and the rename. */
+static int place_written(struct import *im)
+{
+	AUTO(place_release) struct place place = { .parent = -1 };
+	const struct import_condition condition = { .tag = im->tag, .absent = im->absent };
+	struct stat st;
+	bool exists = false;
+	int r = place_make(&place, im->destination);
+	if (r == 0)
+		r = check_condition(&condition, &place, &st, &exists);
+	if (r < 0)
+		return r;
+	if (fchmod(im->file, exists && S_ISREG(st.st_mode) ? st.st_mode & ENTRY_MODE_MASK : 0644) < 0)
+		return -errno;
+	if (renameat2(im->stage, ITEM, place.parent, place.name, im->absent ? RENAME_NOREPLACE : 0) < 0)
+		return -errno;
+	im->created = !exists;
+	im->state = STAGE_DONE;
+	return fstat(im->file, &im->written) < 0 ? -errno : 0;
+}
+
+static int place_item(struct import *im)
 {
 	const char *name;
 	if (!im->type)
@@ -426,14 +527,16 @@ static int place(struct import *im)
 int import_commit(struct import *im, int steps)
 {
 	int r = 0;
-	if (im->state == STAGE_OPEN) {
+	if (im->writes && im->state == STAGE_OPEN) {
+		r = place_written(im);
+	} else if (im->state == STAGE_OPEN) {
 		r = finish_file(im);
 		im->path[0] = '\0';
 		/* The outermost directory gets its mode after the move: with some modes it could not be moved. */
 		while (r == 0 && im->depth > 1)
 			r = leave(im);
 		if (r == 0)
-			r = place(im);
+			r = place_item(im);
 	} else if (im->state != STAGE_DONE) {
 		r = merge(im, steps);
 	}

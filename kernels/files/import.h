@@ -4,6 +4,8 @@
 #ifndef HUSK_KERNELS_FILES_IMPORT_H
 #define HUSK_KERNELS_FILES_IMPORT_H
 
+#include <sys/stat.h>
+
 #include "kernels/disk/disk.h"
 #include "kernels/files/trees.h"
 
@@ -22,6 +24,18 @@ int import_new(const char *destination, uint64_t bytes, uint64_t entries, const 
 	       char **ret_detail);
 /* The same below a directory that is already open (borrowed); for tests. */
 int import_open(int root, const char *rest, struct import **ret);
+/* Likewise for one file whose data follows without an entry, in order, and whose size may be unknown. The condition is
+ * checked now and once more before the file is moved into place. -EISDIR for a directory; -ESTALE or -EEXIST if the
+ * condition does not hold. */
+struct import_condition {
+	const char *tag; /* the version that is replaced; "" = any */
+	bool absent;	 /* there must be no file yet */
+};
+int import_write(const char *path, uint64_t bytes, const struct import_condition *condition, const struct disk *home,
+		 struct import **ret, char **ret_detail);
+/* After such a commit: the file as it is now; NULL if it is not in place. *ret_created: there was no file before. */
+const struct stat *import_written(const struct import *im, bool *ret_created);
+
 /* Closes all descriptors. Only import_clear() removes the staging directory. Accepts NULL, returns NULL. */
 struct import *import_free(struct import *im);
 

@@ -65,9 +65,8 @@ static bool is_dots(const char *name)
 	return streq(name, ".") || streq(name, "..");
 }
 
-/* Also opens a directory that denies its owner access. If the name is replaced meanwhile, the chmod can only affect a
- * file of the sandbox user. */
-static int open_directory(int parent, const char *name)
+/* If the name is replaced meanwhile, the chmod can only affect a file of the sandbox user. */
+int tree_open_directory(int parent, const char *name)
 {
 	int fd = openat(parent, name, DIRECTORY_FLAGS);
 	if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
@@ -79,7 +78,7 @@ static int open_directory(int parent, const char *name)
 
 static void enter_to_erase(struct tree_walk *w, const char *name)
 {
-	AUTO(closep) int fd = open_directory(dirfd(top(w)->from), name);
+	AUTO(closep) int fd = tree_open_directory(dirfd(top(w)->from), name);
 	if (fd < 0)
 		return;
 	(void)fchmod(fd, 0700);
@@ -91,8 +90,10 @@ static void leave_erased(struct tree_walk *w)
 	char name[ENTRY_NAME_MAX + 1];
 	memcpy(name, top(w)->name, sizeof(name));
 	pop(w);
-	if (w->depth && unlinkat(dirfd(top(w)->from), name, AT_REMOVEDIR) == 0)
-		top(w)->moved = true;
+	if (!w->depth || unlinkat(dirfd(top(w)->from), name, AT_REMOVEDIR) < 0)
+		return;
+	top(w)->moved = true;
+	w->n_moved += top(w)->to < 0; /* a merge does not count the directories that it has emptied */
 }
 
 int tree_erase(struct tree_walk *w, int steps)
@@ -103,11 +104,12 @@ int tree_erase(struct tree_walk *w, int steps)
 		const struct dirent *d = readdir(l->from);
 		if (d && is_dots(d->d_name))
 			continue;
-		if (d && unlinkat(dirfd(l->from), d->d_name, 0) == 0)
+		if (d && unlinkat(dirfd(l->from), d->d_name, 0) == 0) {
 			l->moved = true;
-		else if (d)
+			w->n_moved++;
+		} else if (d) {
 			enter_to_erase(w, d->d_name);
-		else if (l->moved && l->passes++ < PASSES_MAX) {
+		} else if (l->moved && l->passes++ < PASSES_MAX) {
 			/* Removing names while the directory is read may skip some, so it is read again. */
 			l->moved = false;
 			rewinddir(l->from);
@@ -123,7 +125,7 @@ int tree_erase(struct tree_walk *w, int steps)
 int tree_move_directory(int from, const char *name, int to, const char *new_name)
 {
 	struct stat st;
-	AUTO(closep) int fd = open_directory(from, name);
+	AUTO(closep) int fd = tree_open_directory(from, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	/* Moving a directory changes its "..", which needs write permission on it. */
@@ -149,7 +151,7 @@ static int descend(struct tree_walk *w, const char *name)
 	AUTO(closep) int to = openat(l->to, name, DIRECTORY_FLAGS);
 	if (to < 0)
 		return -errno;
-	AUTO(closep) int from = open_directory(dirfd(l->from), name);
+	AUTO(closep) int from = tree_open_directory(dirfd(l->from), name);
 	if (from < 0)
 		return -errno;
 	(void)fchmod(from, 0700);

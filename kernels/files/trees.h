@@ -18,10 +18,9 @@ struct tree_level {
 
 struct tree_walk {
 	struct tree_level levels[ENTRY_DEPTH_MAX + 2];
-	int depth; /* 0 = nothing to do */
-	/* For a merge: the current name, and the number of names moved. */
-	char name[ENTRY_NAME_MAX + 1];
-	uint64_t n_moved;
+	int depth;		       /* 0 = nothing to do */
+	char name[ENTRY_NAME_MAX + 1]; /* the current name; for a merge only */
+	uint64_t n_moved;	       /* names that were moved or removed */
 };
 
 /* Starts a walk at the open directory `fd`, which is taken. Its content moves to `to` (taken; -1 to erase). 0 or
@@ -37,6 +36,8 @@ void tree_end(struct tree_walk *w);
 /* Where a check or a merge failed, relative to its first directory; truncated if it does not fit. */
 void tree_where(const struct tree_walk *w, char *ret, size_t size);
 
+/* Opens a directory, even one that denies its owner access. -1 with errno. */
+int tree_open_directory(int parent, const char *name);
 /* Moves a directory, even one that its owner may not write to. -EEXIST if the name exists. */
 int tree_move_directory(int from, const char *name, int to, const char *new_name);
 

@@ -12,6 +12,7 @@
 #include "kernels/init/init-private.h"
 #include "kernels/system/clock.h"
 #include "kernels/system/procs.h"
+#include "kernels/system/rlimits.h"
 
 #define TICK_MS 1000
 /* A fork bomb leaves orphans by the thousand; other work gets its turn in between. */
@@ -72,11 +73,17 @@ static int watch_signals(struct init *i)
 	return 0;
 }
 
-/* Children get PID 1's environment without Husk's own variables, plus those of the runtime. */
+static bool is_for_children(const char *variable)
+{
+	return strncmp(variable, "HUSK_", 5) != 0 && strncmp(variable, "KUBERNETES_", 11) != 0;
+}
+
+/* Children get PID 1's environment without Husk's own variables and the address of a cluster, plus those of the
+ * runtime. */
 static void make_env(struct init *i)
 {
 	for (char **v = environ; *v; v++)
-		if (strncmp(*v, "HUSK_", 5) != 0)
+		if (is_for_children(*v))
 			strv_set_env(&i->env, *v);
 	for (size_t k = 0; k < i->manifest.env.n; k++)
 		strv_set_env(&i->env, i->manifest.env.v[k]);
@@ -101,7 +108,10 @@ static int set_up(struct init *i)
 	struct fail f AUTO(fail_release) = { 0 };
 	poller_init(&i->poller);
 	limits_open(&i->limits, i->options->cgroup);
+	if (i->options->pids)
+		i->limits.pids_limit = MIN(i->limits.pids_limit, i->options->pids);
 	lease_init(&i->lease, i->options->lease_ms, i->options->lifetime_ms, clock_now_ms(), clock_boot_ms());
+	lease_start_with(&i->lease, i->options->first_lease_ms);
 	int r = init_start_controller(i);
 	dial_init(&i->dial, &i->poller, &i->controller);
 	if (r < 0)
@@ -145,7 +155,11 @@ int init_run(const struct init_options *options)
 	/* Sandbox code runs as the same user, but must not ptrace PID 1 or open /proc/1/mem or /proc/1/fd. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	setsid();
-	int diag = sockets_open_diag(), r = spawn_prepare();
+	int diag = sockets_open_diag(), r = rlimits_set(options->pids, options->file_size);
+	if (r < 0)
+		return dprintf(STDERR_FILENO, "husk-client: cannot set the limits of processes: %s\n", strerror(-r)),
+		       INIT_EXIT_SYSTEM;
+	r = spawn_prepare();
 	if (r < 0)
 		return dprintf(STDERR_FILENO, "husk-client: cannot install the system call guard: %s\n", strerror(-r)),
 		       INIT_EXIT_SYSTEM;

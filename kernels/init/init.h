@@ -13,11 +13,14 @@
 
 struct init_options {
 	uint64_t lease_ms;
-	uint64_t lifetime_ms; /* 0 = none */
+	uint64_t first_lease_ms; /* until the first frame of a controller; 0 = lease_ms */
+	uint64_t lifetime_ms;	 /* 0 = none */
 	uint64_t grace_ms;
 	uint64_t start_ms;
 	uint64_t home_size;  /* bytes of the home directory if it is on disk; 0 = it is in memory */
 	uint64_t disk_floor; /* bytes that must stay free on that disk */
+	uint64_t pids;	     /* processes and threads of the container; 0 = only the cgroup limits them */
+	uint64_t file_size;  /* bytes of a file; 0 = not limited here */
 	bool install;	     /* no kernel and no commands: installs only */
 	const char *manifest;
 	const char *cgroup;

@@ -11,8 +11,19 @@ void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64
 	};
 }
 
+void lease_start_with(struct lease *l, uint64_t first_ms)
+{
+	l->first_ms = first_ms;
+}
+
+static uint64_t length(const struct lease *l)
+{
+	return MAX(l->lease_ms, l->first_ms);
+}
+
 void lease_renew(struct lease *l, uint64_t mono_ms)
 {
+	l->first_ms = 0;
 	l->renewed_mono = mono_ms;
 	l->hold_until_mono = 0;
 	l->holds = 0;
@@ -40,7 +51,7 @@ static void notice_gap(struct lease *l, uint64_t mono_ms, uint64_t boot_ms)
 uint64_t lease_sleep(struct lease *l, uint64_t most_ms, uint64_t mono_ms, uint64_t boot_ms)
 {
 	enum { TICK_MS = 1000, PART = 4 };
-	uint64_t since = mono_ms - l->renewed_mono, left = since < l->lease_ms ? l->lease_ms - since : 0;
+	uint64_t since = mono_ms - l->renewed_mono, left = since < length(l) ? length(l) - since : 0;
 	if (l->lifetime_ms)
 		left = MIN(left, lease_lifetime_left_ms(l, boot_ms));
 	l->sleep_ms = MAX((uint64_t)TICK_MS, MIN(most_ms, left / PART));
@@ -52,7 +63,7 @@ enum lease_verdict lease_tick(struct lease *l, uint64_t mono_ms, uint64_t boot_m
 	notice_gap(l, mono_ms, boot_ms);
 	if (l->lifetime_ms && boot_ms - l->started_boot >= l->lifetime_ms)
 		return LIFETIME_OVER;
-	if (mono_ms - l->renewed_mono >= l->lease_ms && mono_ms >= l->hold_until_mono)
+	if (mono_ms - l->renewed_mono >= length(l) && mono_ms >= l->hold_until_mono)
 		return LEASE_OVER;
 	return LEASE_RUNS;
 }

@@ -1,6 +1,7 @@
 /* When PID 1 must exit without a STOP. Pure functions: clocks are arguments, a verdict is the result.
  *
- * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. If PID 1 itself was
+ * The lease counts CLOCK_MONOTONIC from the last frame of a controller, or from the start. Before the first frame it
+ * may be longer, because a cluster can take long to let a controller in. If PID 1 itself was
  * stopped (suspend, a paused container), its lease may be over although the manager is alive; PID 1 sees the gap
  * between two ticks and waits another lease/4 after waking. The lifetime counts CLOCK_BOOTTIME and is never
  * extended. A claim restarts both. */
@@ -20,6 +21,7 @@ enum lease_verdict { LEASE_RUNS, LEASE_OVER, LIFETIME_OVER };
 
 struct lease {
 	uint64_t lease_ms;
+	uint64_t first_ms;    /* used until the first frame, if it is longer; 0 = none */
 	uint64_t lifetime_ms; /* 0 = none */
 	uint64_t renewed_mono;
 	uint64_t started_boot; /* start of the lifetime: the start of PID 1, or the claim */
@@ -30,6 +32,8 @@ struct lease {
 };
 
 void lease_init(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
+/* Until the first frame of a controller, the lease is at least this long. Call it after lease_init(). */
+void lease_start_with(struct lease *l, uint64_t first_ms);
 /* The container now belongs to a session: its lease and lifetime replace the first ones and start now. */
 void lease_claim(struct lease *l, uint64_t lease_ms, uint64_t lifetime_ms, uint64_t mono_ms, uint64_t boot_ms);
 /* A frame of the controller has arrived. */

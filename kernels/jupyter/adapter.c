@@ -132,8 +132,7 @@ static void send_answer(struct queries *q, const json_t *message)
 static void complain(struct adapter *a, const char *channel, const char *why)
 {
 	if (a->complaints++ < COMPLAINTS_MAX)
-		outputs_note(&a->outputs, "a message of the kernel on its %s channel %s and was left out", channel,
-			     why);
+		outputs_note(&a->outputs, "a message of the kernel on its %s channel %s and was dropped", channel, why);
 }
 
 /* ---- the end */
@@ -199,7 +198,7 @@ static void check_start(struct adapter *a)
 	}
 	if (!a->start.said && now - a->since_ms > SAY_WHAT_IS_MISSING_MS) {
 		a->start.said = true;
-		outputs_note(&a->outputs, "the kernel runs, but there is no %s yet",
+		outputs_note(&a->outputs, "the kernel is running, but has sent no %s yet",
 			     a->start.replied_ms ? "heartbeat" : "answer to kernel_info_request");
 	}
 }
@@ -301,7 +300,7 @@ static void check_end(struct adapter *a)
 		a->probe.half_ms = now;
 	} else if (o->idle ? a->probe.replied : a->probe.idle) {
 		outputs_note(o, o->idle ? "the kernel ended the cell without a reply" :
-					  "the kernel published more than could be taken; some of the output is lost");
+					  "the kernel published more output than could be read; some of it is lost");
 		finish_cell(a);
 	} else if (now - a->probe.half_ms >= HALF_END_MS) {
 		a->probe.half_ms = now;

@@ -6,7 +6,7 @@
 
 #define FROM_EARLIER "[from an earlier cell]\n"
 #define FROM_THIS "[from this cell]\n"
-#define A_DISPLAY "(a display, shown with this cell's)\n"
+#define A_DISPLAY "(a display; it is shown with those of this cell)\n"
 #define LATE_MAX 16
 /* Buffers of one message: they are sent as base64 beside its data. */
 #define BUFFER_BYTES_MAX (4u << 20)
@@ -131,7 +131,7 @@ static void send_error(struct outputs *o, const json_t *content)
 	if (o->send(o, message))
 		return;
 	json_object_del(message, "traceback");
-	json_object_set_new(message, "message", json_string("(a message longer than a session carries)"));
+	json_object_set_new(message, "message", json_string("(a message that is too long for a session)"));
 	(void)o->send(o, message);
 }
 

@@ -17,7 +17,7 @@ struct queries {
 	void (*answer)(struct queries *q, const json_t *message);
 
 	bool open;
-	json_int_t id; /* of the query on the link */
+	json_int_t id; /* id of the query on the link */
 	size_t kind;
 	uint64_t due_ms;
 	struct {

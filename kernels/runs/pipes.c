@@ -68,15 +68,8 @@ void pipes_drain(struct pipes *p)
 	}
 }
 
-void pipes_begin(struct pipes *p, struct run *run)
+static void give_late(struct pipes *p, struct run *run)
 {
-	pipes_hand_over(p, run);
-	p->run = run;
-}
-
-void pipes_hand_over(struct pipes *p, struct run *run)
-{
-	pipes_drain(p);
 	run->late_dropped += p->late_dropped;
 	p->late_dropped = 0;
 	for (int i = 0; i < RUN_STREAMS; i++) {
@@ -87,8 +80,20 @@ void pipes_hand_over(struct pipes *p, struct run *run)
 	}
 }
 
-void pipes_end(struct pipes *p)
+/* Output that is still in the pipes is read later, and is the run's too. */
+void pipes_begin(struct pipes *p, struct run *run)
+{
+	give_late(p, run);
+	p->run = run;
+}
+
+void pipes_hand_over(struct pipes *p, struct run *run)
 {
 	pipes_drain(p);
+	give_late(p, run);
+}
+
+void pipes_end(struct pipes *p)
+{
 	p->run = NULL;
 }

@@ -33,7 +33,7 @@ void pipes_drain(struct pipes *p);
 void pipes_begin(struct pipes *p, struct run *run);
 /* Gives a run the output that was written while none ran; the run is not attached to these pipes. */
 void pipes_hand_over(struct pipes *p, struct run *run);
-/* Reads what the pipes hold, then detaches the run. */
+/* Detaches the run. Its owner has drained the pipes. */
 void pipes_end(struct pipes *p);
 
 #endif

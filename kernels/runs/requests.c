@@ -88,6 +88,16 @@ static void take_interactive(struct run *c, const json_t *payload)
 	c->cols = size_of(json_object_get(payload, "cols"), TERMINAL_COLS, TERMINAL_COLS_MAX);
 }
 
+/* For the manager that takes the session over; PID 1 itself does not use them. */
+static void take_origin(struct run *c, const json_t *payload)
+{
+	const json_t *by = json_object_get(payload, "by");
+	const char *text = json_string_value(by);
+	if (text && json_string_length(by) <= RUN_BY_MAX && strlen(text) == json_string_length(by))
+		c->by = xstrdup(text);
+	c->detached = json_is_true(json_object_get(payload, "detached"));
+}
+
 static const char *take_install(struct run *c, const json_t *payload)
 {
 	json_t *packages = json_object_get(payload, "packages");
@@ -118,6 +128,7 @@ static const char *take_fields(struct run *c, const json_t *payload)
 		c->timeout_ms = (uint64_t)json_integer_value(timeout);
 	const char *why = take_env(c, json_object_get(payload, "env"));
 	take_interactive(c, payload);
+	take_origin(c, payload);
 	c->restart = c->first = c->kind == RUN_EXECUTE && json_is_true(json_object_get(payload, "restart"));
 	if (!why && c->kind == RUN_TERMINAL)
 		why = take_cwd(c, json_object_get(payload, "cwd"));

@@ -64,6 +64,7 @@ struct run *run_free(struct run *c)
 	run_prompt_end(c);
 	free(c->text);
 	free(c->cwd);
+	free(c->by);
 	strv_release(&c->env);
 	free(c);
 	return NULL;

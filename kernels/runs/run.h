@@ -65,6 +65,8 @@ struct run {
 	struct strv env;		  /* in addition to the process's own; freed at the end */
 	char *cwd;			  /* command: its directory; NULL = that of the last command */
 	bool interactive;		  /* it may prompt for input */
+	char *by;			  /* the program that started it, for the next manager; NULL = unknown */
+	bool detached;			  /* likewise: nobody waits for it */
 	uint16_t rows, cols;		  /* interactive command: size of its terminal */
 	uint64_t size_limit;		  /* install: maximum size in bytes; 0 = any */
 	uint16_t relays[RELAY_PORTS_MAX]; /* install: local ports of its indexes */

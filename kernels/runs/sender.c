@@ -109,6 +109,10 @@ static void announce(struct sender *s, struct run *c)
 {
 	json_auto_t *payload = json_pack("{s:s, s:I}", "kind", run_kind_name(c->kind), "told", (json_int_t)c->told);
 	run_add_state(c, payload);
+	if (c->by)
+		json_object_set_new(payload, "by", json_string(c->by));
+	if (c->detached)
+		json_object_set_new(payload, "detached", json_true());
 	c->replay = c->prompt_due = false;
 	(void)frame_append_json(&s->queue, FRAME_CALL, c->number, payload);
 }

@@ -80,7 +80,7 @@ def test_queries_become_requests_and_replies_their_answers(kernel):
 
 # evidence: jupyter-kernels
 def test_unsigned_messages_are_ignored(kernel):
-    """They can neither print text nor end a cell: a process that finds the sockets does not know the key."""
+    """A process that finds the sockets does not know the key, so it can neither print text nor end a cell."""
     ended = kernel.run("""
         import json
         header = {"msg_id": "x", "msg_type": "stream", "session": "s"}
@@ -127,7 +127,7 @@ def test_a_cell_ends_with_reply_and_idle(kernel):
 
 def test_a_lost_idle_or_reply_is_noticed(kernel):
     """A publisher whose queue is full drops messages, `idle` among them."""
-    assert "some of the output is lost" in kernel.run("k.mute = {'idle'}").stderr
+    assert "more output than could be read" in kernel.run("k.mute = {'idle'}").stderr
     assert "without a reply" in kernel.run("k.mute = {'reply'}").stderr
     assert kernel.run("k.text('on')").stdout == "on"
 
@@ -142,7 +142,7 @@ def test_a_flood_of_messages_is_bounded(kernel):
 def test_late_output_is_marked(kernel):
     kernel.run("before = dict(k.parent)")
     ended = kernel.run("k.text('mine\\n'); k.text('late\\n', parent=before); k.display('late', parent=before); k.text('mine\\n')")
-    assert ended.stdout == "mine\n[from an earlier cell]\nlate\n(a display, shown with this cell's)\n[from this cell]\nmine\n"
+    assert ended.stdout == "mine\n[from an earlier cell]\nlate\n(a display; it is shown with those of this cell)\n[from this cell]\nmine\n"
     kernel.run("""
         parent = dict(k.parent)
         def late():
@@ -208,7 +208,7 @@ def test_the_adapter_ends_with_the_kernel(tmp_path, code, status):
 
 @pytest.mark.parametrize("wait", ["", "; time.sleep(1); k.beats = False; time.sleep(60)"])
 def test_a_missing_heartbeat_ends_the_kernel(tmp_path, wait):
-    """This holds between cells, and in a cell if the kernel answered heartbeats during earlier cells."""
+    """The adapter ends it between cells, and in a cell if the kernel answered heartbeats during earlier cells."""
     with start(tmp_path, "--heartbeat", "50") as kernel:
         with pytest.raises(KernelError):
             kernel.run(f"k.beats = {bool(wait)}{wait}")

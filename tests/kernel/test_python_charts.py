@@ -46,6 +46,7 @@ def test_scales(chart):
     got = chart("plt.plot([1, 2], ['A', 'B'])")
     assert (got["x_scale"], got["y_scale"]) == ("linear", "categorical") and got["y_tick_labels"] == ["A", "B"]
     assert got["elements"][0]["points"] == [[1, "A"], [2, "B"]]
+    assert chart("plt.plot([0.1, 0.2, 0.7])")["y_ticks"] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
 
 
 def test_scatters(chart):

@@ -68,6 +68,57 @@ def test_streams_are_restored_for_the_next_cell(fresh_kernel, code):
     assert fresh_kernel.run("import asyncio; await asyncio.sleep(0, 5)").text == "5"
 
 
+BETWEEN = {
+    "a thread": """
+        import os, sys, threading
+        def late():
+            open('gate').read()
+            change()
+        threading.Thread(target=late).start()
+        """,
+    "a task": """
+        import asyncio, os, sys
+        async def late():
+            await asyncio.to_thread(lambda: open('gate').read())
+            change()
+        task = asyncio.create_task(late())
+        """,
+}
+CHANGE = """
+ran = []
+def change():
+    sys.stdout = None
+    get_ipython().events.register('pre_run_cell', lambda info: ran.append(1))
+    os.write(1, b'changed')
+"""
+
+
+@pytest.mark.parametrize("code", BETWEEN.values(), ids=BETWEEN)
+def test_changes_between_two_cells_are_noticed(fresh_kernel, tmp_path, code):
+    os.mkfifo(tmp_path / "gate")
+    fresh_kernel.run(CHANGE)
+    fresh_kernel.run(code)
+    (tmp_path / "gate").write_text("")
+    fresh_kernel.wait_output("changed")
+    outcome = fresh_kernel.run("print('out'); len(ran)")
+    assert (outcome.stdout, outcome.text) == ("out\n", "1")
+
+
+def test_changes_of_a_query_are_noticed(fresh_kernel):
+    fresh_kernel.run("""
+        import sys
+        class Odd:
+            def __dir__(self):
+                sys.stdout = None
+                get_ipython().events.register('pre_run_cell', lambda info: ran.append(1))
+                return []
+        odd, ran = Odd(), []
+        """)
+    fresh_kernel.complete("odd.")
+    outcome = fresh_kernel.run("print('out'); len(ran)")
+    assert (outcome.stdout, outcome.text) == ("out\n", "1")
+
+
 def test_non_blocking_pipe_loses_nothing(kernel):
     outcome = kernel.run("import os; os.set_blocking(1, False); print('x' * 5_000_000)")
     assert len(outcome.stdout) == 5_000_001 and outcome.error is None
@@ -174,8 +225,8 @@ def test_every_way_to_read_stdin_prompts(kernel, code, shown):
     assert kernel.run("os.isatty(0), builtins.open is io.open, open('/dev/stdin').read()").text == "(False, True, '')"
 
 
-def test_what_stdin_of_an_interactive_cell_cannot_do(kernel):
-    """It has no terminal settings, is empty for other processes, and ends with its cell."""
+def test_stdin_of_an_interactive_cell_has_limits(kernel):
+    """stdin has no terminal settings, is empty for other processes, and ends with its cell."""
     kernel.run("import os, subprocess, sys, termios, tty")
     for code in ("tty.setcbreak(sys.stdin)", "termios.tcgetattr(0)"):
         error = kernel.run(code, interactive=True).error
@@ -189,7 +240,7 @@ def test_what_stdin_of_an_interactive_cell_cannot_do(kernel):
 
 
 def test_an_event_loop_may_wait_for_stdin_after_its_cell(kernel):
-    """Its callback is not called for a stdin at which nobody can type any more."""
+    """The loop's callback is not called after the cell, because nobody can type any more."""
     code = "import asyncio; calls = []; asyncio.get_running_loop().add_reader(0, calls.append, 1); await asyncio.sleep(0); len(calls)"
     before = kernel.run(code, interactive=True).text
     for _ in range(20):

@@ -667,7 +667,6 @@ def test_unit_tests_in_r_pass():
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
 
 
-@pytest.mark.alone
 def test_costs_are_printed(monkeypatch, capsys):
     monkeypatch.setattr(measure, "STARTS", 1)
     monkeypatch.setattr(measure, "CELLS", 2)

@@ -1,4 +1,5 @@
 """Starts husk-client as PID 1 in a box (box.sh) and attaches to it like an engine does."""
+import contextlib
 import json
 import os
 import pathlib
@@ -71,9 +72,14 @@ class Listener:
 
 
 class Box:
-    def __init__(self, folder, *options, manifest=None, cgroup="v2", env=None, line=None):
+    """With beside, a second container shares the network, as in a pod: `husk-client wait` is its first process, and
+    controllers attach from there.
+    """
+
+    def __init__(self, folder, *options, manifest=None, cgroup="v2", env=None, line=None, beside=False):
         self.clients = []
         self.pid = None
+        self.beside = self.beside_pid = None
         self.line = line
         self.cgroup = folder / "cgroup"
         shutil.copytree(HERE / "cgroup" / cgroup, self.cgroup)
@@ -83,11 +89,20 @@ class Box:
             ["unshare", "--pid", "--mount", "--net", "--ipc", "--fork", "--kill-child", "/bin/sh", str(HERE / "box.sh"),
              client_path(), str(HERE / "fake_kernel.py"), str(self.cgroup), str(folder / "runtime.json"), *options],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env={**os.environ, **(env or {}), "LINE": str(line or "")})
-        self.pid = self._find_pid1()
+        self.pid = self._find_pid1(self.process)
+        if beside and self.pid:
+            self.start_beside()
 
-    def _find_pid1(self):
+    def start_beside(self):
+        self.beside = subprocess.Popen(
+            ["nsenter", "-t", str(self.pid), "-m", "-n", "-r", "-w", "/usr/bin/unshare", "--pid", "--mount", "--ipc", "--fork",
+             "--kill-child", "--mount-proc", *self._as_user(UID_CONTROLLER), "/opt/husk/husk-client", "wait"],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        self.beside_pid = self._find_pid1(self.beside)
+
+    def _find_pid1(self, process):
         """unshare's child, once it has become husk-client."""
-        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             try:
@@ -95,7 +110,7 @@ class Box:
                 if open(f"/proc/{pid}/comm").read() == "husk-client\n":
                     return pid
             except (IndexError, OSError):
-                if self.process.poll() is not None:
+                if process.poll() is not None:
                     return None  # it has ended already; its log has the reason
             time.sleep(0.002)  # an exec causes no event
         raise TimeoutError(self.read_log())
@@ -104,16 +119,22 @@ class Box:
         self.log.flush()
         return open(self.log.name).read()
 
-    def enter(self, uid, *argv, **popen):
-        """Starts a process inside the box, as `docker exec` does."""
-        assert self.pid, self.read_log()
-        return subprocess.Popen(
-            ["nsenter", "-t", str(self.pid), "-p", "-m", "-n", "-i", "-r", "-w", "/usr/bin/setpriv", "--reuid", str(uid),
-             "--regid", str(UID_SANDBOX), "--clear-groups", "--inh-caps=-all", "--no-new-privs", *argv], **popen)
+    @staticmethod
+    def _as_user(uid):
+        return ["/usr/bin/setpriv", "--reuid", str(uid), "--regid", str(UID_SANDBOX), "--clear-groups", "--inh-caps=-all",
+                "--no-new-privs"]
 
-    def attach_process(self, uid=UID_CONTROLLER):
-        return self.enter(uid, "/opt/husk/husk-client", "attach", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, bufsize=0)
+    def enter(self, uid, *argv, pid=None, **popen):
+        """Starts a process inside the box, as `docker exec` does, or in the container of another pid."""
+        assert self.pid, self.read_log()
+        return subprocess.Popen(["nsenter", "-t", str(pid or self.pid), "-p", "-m", "-n", "-i", "-r", "-w", *self._as_user(uid), *argv],
+                                **popen)
+
+    def attach_process(self, uid=UID_CONTROLLER, options=None):
+        if options is None:
+            options = ["--beside"] if self.beside else []
+        return self.enter(uid, "/opt/husk/husk-client", "attach", *options, pid=self.beside_pid, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
 
     def attach(self, hello=True, fence=1):
         process = self.attach_process()
@@ -180,9 +201,12 @@ class Box:
             client.process.wait()
             for stream in (client.process.stdin, client.process.stdout, client.process.stderr):
                 stream.close()
-        # PID 1 has changed its user, so it does not die with unshare.
-        if self.pid and self.process.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
+        # The first processes have changed their user, so they do not die with unshare.
+        for process, pid in ((self.beside, self.beside_pid), (self.process, self.pid)):
+            if pid and process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if process:
+                process.kill()
+                process.wait()
         self.log.close()

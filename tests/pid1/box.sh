@@ -2,11 +2,11 @@
 # A container without an engine: private pid, mount, network and ipc namespaces and a small root of its own.
 # box.sh CLIENT KERNEL CGROUP MANIFEST [OPTION]... runs as root and as pid 1 of its namespace, and becomes PID 1 proper.
 # LINE, if it is set, is the folder where a server's socket appears. DISK, if set, has folders home, deps and tmp, which
-# are mounted.
+# are mounted. BOX_USER is the number of its user.
 set -eu
 client=$1 kernel=$2 cgroup=$3 manifest=$4
 shift 4
-root=/mnt
+root=/mnt user=${BOX_USER-65532}
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs $root
 cd $root
@@ -44,12 +44,12 @@ if [ -n "${DISK-}" ]; then
 	mount --bind "$DISK/deps" opt/husk/deps
 	mount --bind "$DISK/tmp" tmp
 	chmod 1777 home
-	chown 65532:65532 workspace tmp opt/husk/deps
+	chown $user:65532 workspace tmp opt/husk/deps
 else
-	chown 65532:65532 workspace tmp home/sandbox opt/husk/deps
+	chown $user:65532 workspace tmp home/sandbox opt/husk/deps
 fi
 ip link set lo up 2>/dev/null || true
 cd /
 exec chroot $root /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/sandbox LANG=C.UTF-8 HUSK_SECRET=1 \
-	FAKE="${FAKE-}" /usr/bin/setpriv --reuid 65532 --regid 65532 --clear-groups --inh-caps=-all --no-new-privs \
+	KUBERNETES_SERVICE_HOST=10.0.0.1 FAKE="${FAKE-}" /usr/bin/setpriv --reuid $user --regid 65532 --clear-groups --inh-caps=-all --no-new-privs \
 	/opt/husk/husk-client init --cgroup /opt/husk/cgroup "$@"

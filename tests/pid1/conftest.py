@@ -9,14 +9,15 @@ import box as box_module  # noqa: E402
 
 
 @pytest.fixture
-def make_box(tmp_path):
+def make_box(tmp_path, request):
     """make_box(*options) starts another PID 1; all of them end with the test."""
     boxes = []
+    beside = "stream" in request.fixturenames and request.getfixturevalue("stream") == "beside"
 
     def make(*options, **more):
         folder = tmp_path / str(len(boxes))
         folder.mkdir()
-        boxes.append(box_module.Box(folder, *options, **more))
+        boxes.append(box_module.Box(folder, *options, **{"beside": beside, **more}))
         return boxes[-1]
 
     yield make
@@ -25,11 +26,16 @@ def make_box(tmp_path):
 
 
 def pytest_generate_tests(metafunc):
-    """Runs each test that uses `client` with every `stream`, that is, way to reach PID 1. A file whose tests do not
-    depend on it names one in STREAMS.
+    """Runs a test that uses `client` over the usual `stream` to PID 1. With the mark each_stream, the test runs once for
+    each way to reach PID 1: attach in its container, its own dial, and attach beside it as in a pod. A test that makes
+    its own clients attaches.
     """
+    each = metafunc.definition.get_closest_marker("each_stream")
     if "stream" in metafunc.fixturenames:
-        metafunc.parametrize("stream", getattr(metafunc.module, "STREAMS", ("attach", "dial")))
+        metafunc.parametrize("stream", ("attach", "dial", "beside") if each else ("dial",))
+    elif each and "make_box" in metafunc.fixturenames:
+        metafunc.fixturenames.append("stream")
+        metafunc.parametrize("stream", ("attach", "beside"))
 
 
 @pytest.fixture

@@ -14,13 +14,15 @@ OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL
 TAKE, STATUS, INPUT = 50, 51, 52
 CONSOLE, CONSOLE_SIZE, CONSOLE_DATA, CONSOLE_ERR, CONSOLE_SIGNAL = 60, 61, 62, 63, 64
 QUERY, ANSWER = 70, 71
-RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, FILE_ITSELF, CONSOLE_DATA, CONSOLE_ERR}
-FILE, DIRECTORY, SYMLINK, LINK = 1, 2, 3, 4
+FILES_LIST, FILES_STAT, FILES_DELETE, FILES_MAKE, FILES_READ, FILES_FETCH, FILES_WRITE, ITEM = range(80, 88)
+RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, FILE_ITSELF, CONSOLE_DATA, CONSOLE_ERR, ITEM}
+FILE, DIRECTORY, SYMLINK, LINK, OTHER = 1, 2, 3, 4, 5
 LINKED = 0x8000  # flag in a file's mode: hard links to the file may follow
 WINDOW = 1 << 20
 
 Frame = collections.namedtuple("Frame", "type call payload")
 Entry = collections.namedtuple("Entry", "type mode mtime size path target data")
+Item = collections.namedtuple("Item", "type mode mtime size tag name target")
 
 
 def pack_entry(type, path, mode=0o755, mtime=1_700_000_000.5, size=0, target=b""):
@@ -33,6 +35,18 @@ def unpack_entry(payload):
     path, target = payload[27:27 + path_len], payload[27 + path_len:]
     assert len(target) == target_len
     return Entry(type, mode, seconds + nanoseconds / 1e9, size, path, target, {})
+
+
+def unpack_item(payload):
+    type, mode, seconds, nanoseconds, size, tag_len, name_len, target_len = struct.unpack_from(">BHqIQBHH", payload)
+    tag, name, target = payload[28:28 + tag_len], payload[28 + tag_len:28 + tag_len + name_len], payload[28 + tag_len + name_len:]
+    assert len(target) == target_len
+    return Item(type, mode, seconds + nanoseconds / 1e9, size, tag.decode(), name, target)
+
+
+def pack_request(path, after=b"", **options):
+    path = path if isinstance(path, bytes) else path.encode()
+    return struct.pack(">HH", len(path), len(after)) + path + after + json.dumps(options).encode()
 
 
 class Closed(Exception):
@@ -235,6 +249,64 @@ class Client:
             elif frame.type == DATA:
                 entry.data[struct.unpack_from(">Q", frame.payload)[0]] = frame.payload[8:]
             self.send(CREDIT, number, struct.pack(">I", len(frame.payload) + 9))
+
+    def start_request(self, type, path, after=b"", **options):
+        """Starts a request about files in place and returns its number."""
+        return self.start_files(type, pack_request(path, after, **options))
+
+    def request(self, type, path, after=b"", **options):
+        """Returns (END, [Item])."""
+        return self.collect_items(self.start_request(type, path, after, **options))
+
+    def collect_items(self, number):
+        items = []
+        while True:
+            frame = self.expect(lambda f: f.call == number, timeout=60)
+            if frame.type == END:
+                return frame.payload, items
+            assert frame.type == ITEM, frame
+            items.append(unpack_item(frame.payload))
+
+    def open_file(self, path, **options):
+        """Opens a file and returns (number, its Item or END)."""
+        number = self.start_request(FILES_READ, path, **options)
+        frame = self.expect(lambda f: f.call == number and f.type in (ITEM, END))
+        return number, unpack_item(frame.payload) if frame.type == ITEM else frame.payload
+
+    def fetch(self, number, offset, length):
+        """Reads a part of an open file and returns (END, data)."""
+        self.send(FILES_FETCH, number, struct.pack(">QQ", offset, length))
+        data = bytearray()
+        while True:
+            frame = self.expect(lambda f: f.call == number, timeout=60)
+            if frame.type == END:
+                return frame.payload, bytes(data)
+            assert frame.type == DATA and struct.unpack_from(">Q", frame.payload)[0] == offset + len(data), frame
+            data += frame.payload[8:]
+            self.send(CREDIT, number, struct.pack(">I", len(frame.payload) + 9))
+
+    def write_file(self, path, content, done=True, **options):
+        """Writes a file and returns (END, [Item]), or the number of the request if it is not done."""
+        number = self.start_request(FILES_WRITE, path, **options)
+        credit = WINDOW
+        for at in range(0, len(content), 32768):
+            piece = struct.pack(">Q", at) + content[at:at + 32768]
+            while credit < len(piece) + 9:
+                frame = self.expect(lambda f: f.call == number)
+                if frame.type == END:
+                    return frame.payload, []
+                credit += struct.unpack(">I", frame.payload)[0]
+            credit -= len(piece) + 9
+            self.send(DATA, number, piece)
+        if not done:
+            return number
+        self.send(DONE, number)
+        while True:
+            frame = self.expect(lambda f: f.call == number and f.type != CREDIT)
+            if frame.type == END:
+                return frame.payload, []
+            item = unpack_item(frame.payload)
+            return self.expect(lambda f: f.call == number and f.type == END).payload, [item]
 
     def ping(self, payload=b"ping"):
         self.send(PING, 0, payload)

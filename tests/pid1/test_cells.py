@@ -210,7 +210,7 @@ def test_an_oversized_display_is_dropped_and_counted(client, code):
 # evidence: hostile-kernel
 def test_a_gigabyte_on_the_link_is_bounded(box, client):
     reply = client.execute("n = 11 << 20\nhead = n.to_bytes(4, 'big')\ntry:\n  for i in range(100): link.raw(head + b' ' * n)\n"
-                           "except OSError: pass  # who leaves by itself has another ending\ntime.sleep(30)")
+                           "except OSError: pass  # a kernel that exits by itself has another ending\ntime.sleep(30)")
     assert reply.ending == "kernel_died" and "not a JSON object" in reply.detail
     assert rss_kib(box.pid) < 40 << 10
 
@@ -325,7 +325,7 @@ def test_the_kernel_has_the_environment_of_the_manifest(client):
                            "os.getsid(0) == os.getpid(), os.getcwd(), open('/proc/self/oom_score_adj').read().strip(), "
                            "sorted(os.listdir('/proc/self/fd')))")
     text = reply.out.decode()
-    assert "HUSK_SECRET" not in text and "HUSK_TOKEN" not in text and "FROM_MANIFEST" in text
+    assert "HUSK_SECRET" not in text and "KUBERNETES_" not in text and "HUSK_TOKEN" not in text and "FROM_MANIFEST" in text
     assert " 5 True /workspace 1000 ['0', '1', '14', '2', '3', '4']" in text
 
 

@@ -109,6 +109,7 @@ def test_the_end_of_a_command_is_reported(client):
 
 
 # evidence: consoles
+@pytest.mark.each_stream
 def test_a_flood_waits_for_credit_without_delaying_others(box, client):
     flood = Console(client, "yes", "0123456789abcdef")
     while len(flood.shown) < OUT_WINDOW:
@@ -159,6 +160,7 @@ def test_input_that_is_not_read_is_held_back(box, client):
 
 
 # evidence: consoles
+@pytest.mark.each_stream
 def test_a_hang_up_ends_the_program(box, client, plain):
     """The controller hangs up, or its stream ends. Processes that ignore the signal survive, except the shell
     itself.

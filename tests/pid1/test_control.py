@@ -10,6 +10,8 @@ import box as box_module
 import frames
 import pytest
 
+pytestmark = pytest.mark.each_stream
+
 
 def test_hello(box):
     client = box.attach()
@@ -109,6 +111,19 @@ def test_replay_after_a_broken_stream(box, client):
     third = box.attach()
     assert third.ping() == b"ping" and not third.waiting
     assert acked.ending == "ok"
+
+
+def test_a_replay_names_the_starter_of_a_run(box, client):
+    client.number += 1
+    client.send(frames.EXECUTE, client.number, {"code": "pass", "timeout_ms": 5000, "by": "rest", "detached": True})
+    client.finish(client.number, ack=False)
+    client.number += 1
+    client.send(frames.EXECUTE, client.number, {"code": "pass", "timeout_ms": 5000, "by": "x" * 65})
+    client.finish(client.number, ack=False)
+    again = box.attach()
+    calls = [again.expect(lambda f: f.type == frames.CALL).payload for _ in range(2)]
+    assert (calls[0]["by"], calls[0]["detached"]) == ("rest", True)
+    assert "by" not in calls[1] and "detached" not in calls[1]
 
 
 def test_a_known_run_number_is_not_run_again(client):
@@ -289,6 +304,8 @@ def test_usage():
         return subprocess.run([box_module.client_path(), *argv], capture_output=True, text=True)
     assert run("--version").stdout.startswith("husk-client ")
     assert "  attach " in run("--help").stdout and "--grace-ms" in run("init", "--help").stdout
-    assert run("attach", "--help").stdout.startswith("usage: husk-client attach ")
-    for argv in ([], ["sing"], ["init", "--lease", "0"], ["init", "--lease", "x"], ["init", "more"], ["init", "--what"]):
+    for verb in ("attach", "wait"):
+        assert run(verb, "--help").stdout.startswith(f"usage: husk-client {verb} ")
+    for argv in ([], ["sing"], ["init", "--lease", "0"], ["init", "--lease", "x"], ["init", "more"], ["init", "--what"], ["attach", "more"],
+                 ["attach", "--what"], ["wait", "more"], ["init", "--pids", "x"], ["init", "--file-size", "-1"]):
         assert run(*argv).returncode == 100, argv

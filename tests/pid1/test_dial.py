@@ -116,7 +116,7 @@ print(len(connection.recv(1)))
 
 # evidence: socket-peer
 def test_a_listener_inside_the_session_is_rejected(make_box, line):
-    """This would hold even if the session could write to the folder, because the other end must be outside."""
+    """PID 1 rejects it even if the session can write to the folder, because a server must be outside the container."""
     line.chmod(0o777)
     box = make_box(line=line)
     code = SQUAT.replace("/line/", "/proc/self/cwd/")

@@ -50,6 +50,7 @@ def one_file(content, **more):
     return [(pack_entry(FILE, b"", size=len(content), **more), {0: content})]
 
 
+@pytest.mark.each_stream
 def test_a_file_is_imported_and_exported(client, workspace):
     content = os.urandom(3_000_001)
     end = client.import_files("/workspace/new/folder/data.bin", one_file(content, mode=0o751, mtime=WHEN), len(content))
@@ -72,14 +73,15 @@ def exported_descriptors(client, path, **more):
     return client.descriptors, entries
 
 
+@pytest.mark.each_stream
 def test_a_large_file_is_exported_as_a_descriptor(box, client, stream, workspace):
-    """This needs a stream that can carry descriptors, and a request for one."""
+    """PID 1 sends a descriptor only if the stream can carry one and the manager asked for it."""
     content = os.urandom(1 << 20)
     (workspace / "large").write_bytes(content)
     descriptors, entries = exported_descriptors(client, "/workspace/large")
     assert descriptors == [] and whole(entries[b""]) == content
     descriptors, entries = exported_descriptors(client, "/workspace/large", whole=True)
-    if stream == "attach":
+    if stream != "dial":
         assert descriptors == [] and whole(entries[b""]) == content
         return
     (descriptor,) = descriptors
@@ -343,6 +345,7 @@ def test_unreadable_files_are_left_out_with_a_notice(client):
 
 
 # evidence: copies-complete
+@pytest.mark.each_stream
 def test_a_broken_stream_leaves_nothing(box, client, workspace):
     client.import_files("/workspace/x", [(pack_entry(DIRECTORY, b""), {}), (pack_entry(FILE, b"f", size=9), {0: b"x"})], done=False)
     client.process.kill()
@@ -354,6 +357,7 @@ def test_a_broken_stream_leaves_nothing(box, client, workspace):
     assert other.import_files("/workspace/x", one_file(b"again"))["ending"] == "ok"
 
 
+@pytest.mark.each_stream
 def test_an_export_without_credit_blocks_no_other(client):
     client.terminal("head -c 30000000 /dev/zero | tr '\\0' x > big")
     number = client.start_files(frames.EXPORT, {"path": "/workspace/big"})
@@ -368,6 +372,7 @@ def test_an_export_without_credit_blocks_no_other(client):
     assert client.expect(lambda f: f.call == number and f.type == frames.END).payload["ending"] == "interrupted"
 
 
+@pytest.mark.each_stream
 def test_too_much_credit_ends_the_stream(client):
     client.terminal("head -c 3000000 /dev/zero > big")
     number = client.start_files(frames.EXPORT, {"path": "/workspace/big"})
@@ -421,11 +426,9 @@ for i in itertools.count():
 
 
 # evidence: paths-inside
-@pytest.mark.alone
 def test_swapped_links_cannot_escape_the_directory(box, client, workspace):
     """Sandbox code replaces names by links, pipes and directories while they are read and written."""
     swapper = box.enter(65532, "/usr/bin/python3", "-S", "-c", SWAP, stdout=subprocess.PIPE)
-    slowest = 0
     try:
         assert swapper.stdout.readline() == b"swapping\n"
         tree = [(pack_entry(DIRECTORY, b""), {}), (pack_entry(DIRECTORY, b"d"), {}),
@@ -442,10 +445,8 @@ def test_swapped_links_cannot_escape_the_directory(box, client, workspace):
             for destination in ("/workspace/in", "/workspace/in/d", "/workspace/t/d/x"):
                 endings.add(client.import_files(destination, tree)["ending"])
                 endings.add(client.import_files(destination + "/passwd", one_file(b"import"))["ending"])
-            before = time.monotonic()
-            client.ping()
-            slowest = max(slowest, time.monotonic() - before)
-        assert endings == {"ok", "error"} and slowest < 1
+            client.ping()  # no pipe or link blocks PID 1
+        assert endings == {"ok", "error"}
     finally:
         swapper.kill()
         swapper.wait()

@@ -139,7 +139,7 @@ def test_cells_cannot_open_a_persons_terminal(client):
 
 
 def test_cells_and_commands_can_open_new_terminals(client):
-    """By descriptor, by name and as the controlling terminal of a child."""
+    """They can open one by its descriptor, by its name, and as the controlling terminal of a child."""
     code = r"""
 import os, pty
 master, slave = pty.openpty()

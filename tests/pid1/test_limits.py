@@ -3,8 +3,6 @@ import time
 
 import frames
 
-STREAMS = ("dial",)
-
 
 def test_a_command_at_the_process_limit_is_refused(box, client):
     box.set_processes(511)

@@ -1,6 +1,7 @@
 """Runs that outlive their request: their output so far is delivered once, and commands can leave the queue."""
 
 import frames
+import pytest
 
 
 def output(pieces):
@@ -24,6 +25,7 @@ def test_a_mark_follows_all_earlier_output(box, client):
     assert reply.out == b"two\n" and reply.end["stdout_bytes"] == 4
 
 
+@pytest.mark.each_stream
 def test_delivered_output_is_not_replayed(box, client):
     number = begin(client, box)
     client.take(number)

@@ -3,8 +3,6 @@
 import frames
 import pytest
 
-STREAMS = ("dial",)
-
 HANGS = "def answer(message):\n    open('/workspace/asked', 'w').close()\n    time.sleep(1000)\n"
 
 

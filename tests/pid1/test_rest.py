@@ -8,8 +8,6 @@ import time
 import pytest
 from test_disk import FAR, LIMIT, disk, script, used  # noqa: F401
 
-STREAMS = ("dial",)
-
 LATER = "def later(*_): open('/workspace/late', 'w').close()\n"
 # Each does something seconds after its cell has ended, which a stopped session could not do.
 WRITERS = {

@@ -6,7 +6,6 @@ import subprocess
 import frames
 import pytest
 
-STREAMS = ("dial",)
 MIB = 1 << 20
 LIMIT = 256 * MIB  # an eighth of the memory limit in the box's cgroup files
 # Bytes that can be written between two checks.

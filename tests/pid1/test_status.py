@@ -5,8 +5,6 @@ import json
 import frames
 import pytest
 
-STREAMS = ("dial",)
-
 X = {"name": "x", "type": "int", "shape": "2 x 3", "bytes": 5}
 
 

@@ -4,8 +4,6 @@ import time
 
 import frames
 
-STREAMS = ("dial",)
-
 
 def test_exit_codes_and_streams(client):
     reply = client.terminal("echo out; echo err >&2; exit 3")

@@ -10,7 +10,7 @@ import frames
 import pytest
 
 
-def a_silent_guest_is_dropped(make_box):
+def a_silent_client_is_dropped(make_box):
     client = make_box().attach(hello=False)
     began = time.monotonic()
     client.wait_closed(10)
@@ -69,7 +69,7 @@ def an_unclaimed_container_lives_by_its_start_lease(make_box):
     assert box.wait() == 0
 
 
-STORIES = [an_unclaimed_container_lives_by_its_start_lease, a_silent_guest_is_dropped, the_lease_ends_an_orphan,
+STORIES = [an_unclaimed_container_lives_by_its_start_lease, a_silent_client_is_dropped, the_lease_ends_an_orphan,
            the_lease_is_renewed_by_frames_only, a_stopped_pid_1_waits_before_it_ends, the_lifetime_ends_with_a_cause]
 
 

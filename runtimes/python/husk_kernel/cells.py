@@ -82,9 +82,17 @@ class Cells:
 
         return Queries(self._shell).answer(message)
 
+    def is_alone(self):
+        """Return False if tasks of earlier cells may run before the next cell."""
+        return self._events.is_alone()
+
+    def make_ready(self):
+        """Called before each cell, after all of the user's code that runs before it."""
+        self._events.ready()
+        self._shell.lean.look()
+
     def execute(self, message, ran=None):
         """Run a cell and send its result. With `ran`, the cell has already run without IPython and is only finished."""
-        self._events.ready()
         code, env = message["code"], message.get("env")
         if env or message.get("interactive"):
             with Environment(env), stdin.interactive(self._prompt_user if message.get("interactive") else None):
@@ -97,6 +105,7 @@ class Cells:
             self._link.done(data, error)
         except TooLong:
             _shortened(data, lambda bundle: self._link.done(bundle, error))
+        self._shell.finish_cell()
 
     def _prompt_user(self, prompt, password):
         self._streams.flush()
@@ -113,7 +122,6 @@ class Cells:
             self._leave_if_forked(error)
             outcome = None, errors.report(error)
         interrupts.install()  # changes to the signal handling end with the cell
-        self._shell.finish_cell()
         return outcome
 
     def _run_interruptible(self, code, ran):

@@ -122,7 +122,8 @@ def _is_rule(line):
 
 def _scale(name, axis):
     converter = type(axis.get_converter() if hasattr(axis, "get_converter") else axis.converter).__name__
-    scale, ticks = axis.get_scale(), [float(tick) for tick in axis.get_ticklocs()[:TICKS_MAX]]
+    # Locators multiply a step, so that ticks may be 0.30000000000000004.
+    scale, ticks = axis.get_scale(), [float(f"{tick:.12g}") for tick in axis.get_ticklocs()[:TICKS_MAX]]
     if "Date" in converter:
         from matplotlib.dates import num2date
 

@@ -146,7 +146,7 @@ class Events:
 
     def wait(self, fd):
         """Let background tasks run until the descriptor is readable."""
-        if self._asyncio is None or not self._works() or not self._has_work():
+        if self.is_alone() or not self._works():
             return
         try:
             self._loop.add_reader(fd, self._loop.stop)
@@ -158,6 +158,10 @@ class Events:
                 self._loop.remove_reader(fd)
             except Exception:
                 self._loop = None
+
+    def is_alone(self):
+        """Return True if wait() has nothing to run."""
+        return self._asyncio is None or self._loop is None or not self._has_work()
 
     def _has_work(self):
         """True if a cell has awaited something or has left callbacks, tasks or descriptors besides the loop's own."""

@@ -31,7 +31,12 @@ class Lean:
         for name in ("ast_transformers", "input_transformers_post", "ast_node_interactivity", "autocall"):
             getattr(shell, name)  # makes the trait store its default value
         self._magics = shell.magics_manager.magics
+        self._untouched = False  # what look() has found
         self._traits = shell._trait_values  # the stored values; reading them here skips the traits' checks
+
+    def look(self):
+        """Called before each run(), and after all of the user's code that runs before it."""
+        self._untouched = self._is_untouched()
 
     def _is_untouched(self):
         """True if nothing is registered that takes part in running a cell."""
@@ -69,7 +74,7 @@ class Lean:
         """Run a cell and record it as run_cell(cell, store_history=True) does. Return False, having done nothing, if
         the cell needs the slow path.
         """
-        if not self._is_untouched() or not self._is_plain(cell):
+        if not self._untouched or not self._is_plain(cell):
             return False
         for callback in self._before:
             callback()

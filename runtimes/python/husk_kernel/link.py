@@ -136,7 +136,7 @@ class Link:
         """Return at least `size` bytes, including those in `data`; None at the end of the link."""
         if len(data) >= size:
             return data
-        pieces, missing = [data], size - len(data)
+        pieces, missing = [data] if data else [], size - len(data)
         while missing > 0:
             try:
                 piece = os.read(self.fd, max(READ_SIZE, missing))
@@ -146,7 +146,7 @@ class Link:
                 return None
             pieces.append(piece)
             missing -= len(piece)
-        return b"".join(pieces)
+        return b"".join(pieces) if len(pieces) > 1 else pieces[0]
 
     @property
     def waiting(self):

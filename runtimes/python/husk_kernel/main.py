@@ -5,6 +5,7 @@ steps. A message that arrives in between is handled first, and a cell that does 
 once.
 """
 
+import _thread
 import faulthandler
 import gc
 import importlib
@@ -31,6 +32,7 @@ class Kernel:
         self._early = Early()
         sys.modules["__main__"] = self._early.module
         self._cells = None  # None until IPython is loaded
+        self._ready = False  # the next cell is prepared
         self._loading = self._load(user_path)
 
     def _load(self, user_path):
@@ -73,17 +75,27 @@ class Kernel:
             self._wait()
             message = self._link.receive()
             op = message.get("op") if message else None
-            if op == "look":
+            if op == "execute":
+                self._execute(message)
+            elif op == "look":
                 self._list_variables(message["id"])
-                continue
-            if op in ("complete", "inspect", "is_complete"):
+            elif op in ("complete", "inspect", "is_complete"):
                 self._link.answer(message["id"], self._loaded().answer(message))
-                continue
-            if op == "input":  # the answer to a prompt that an interrupt has ended
-                continue
-            if op != "execute":
+            elif op != "input":  # the answer to a prompt that an interrupt has ended
                 os._exit(0)
-            self._execute(message)
+            # The user's code has run. Until the next cell nothing else of it runs, unless it has left threads or tasks,
+            # so the preparations for that cell can be made now.
+            self._ready = False
+            if self._cells is not None and not _thread._count() and self._cells.is_alone():
+                self._make_ready()
+
+    def _make_ready(self):
+        """Prepares the next cell: none of the user's code may run between this and the cell."""
+        self._streams.restore()
+        forget_folders()
+        if self._cells is not None:
+            self._cells.make_ready()
+        self._ready = True
 
     def _wait(self):
         """Waits for a message, or a part of one."""
@@ -99,8 +111,8 @@ class Kernel:
             self._link.variables(call, variables.told(self._early.names, self._cells.hidden if self._cells else ()))
 
     def _execute(self, message):
-        self._streams.restore()
-        forget_folders()
+        if not self._ready:
+            self._make_ready()
         self._link.begin(message["id"])
         if self._cells is not None:
             self._cells.execute(message)
@@ -114,7 +126,8 @@ class Kernel:
             interrupts.deaf_until = float("inf")  # the signal is repeated until the cell ends
         bundle = ran and ran.bundle
         if bundle is None:
-            self._loaded().execute(message, ran)
+            self._loaded().make_ready()
+            self._cells.execute(message, ran)
             return
         self._early.cells.append(ran)
         self._streams.flush()

@@ -100,7 +100,10 @@ class Streams:
 
     def flush(self):
         """Called before each message, because a cell may have replaced the streams by buffered ones."""
-        for stream in (sys.stdout, sys.stderr):
+        ours = self._ours
+        for stream, own in ((sys.stdout, ours["stdout"]), (sys.stderr, ours["stderr"])):
+            if stream is own:  # never holds anything back
+                continue
             try:
                 stream.flush()
             except Exception:  # closed, None, or a user's object that fails
