@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/parse.h"
 
 /* Longer values are not repeated in messages, since the model knows what it sent. */
@@ -76,6 +77,8 @@ static char *wanted(const struct arg *a)
 		return xstrdup("an object");
 	case ARG_LIST:
 		return xasprintf("a list of 1 to %lld objects", (long long)a->max);
+	case ARG_STRINGS:
+		return xasprintf("a list of at most %lld strings", (long long)a->max);
 	case ARG_TEXTS:
 		return xstrdup("an object of strings");
 	}
@@ -86,10 +89,10 @@ static void add_mismatch(json_t *problems, const char *type, const struct arg *a
 {
 	AUTO(freep) char *want = wanted(a);
 	AUTO(freep) char *example = a->example ? xasprintf(", e.g. %s", a->example) : xstrdup("");
-	AUTO(freep) char *got = json_is_string(input) || json_is_number(input) || json_is_boolean(input) ?
-					json_dumps(input, JSON_ENCODE_ANY | JSON_COMPACT) :
-					NULL;
-	const char *shown = got && strlen(got) <= ECHO_MAX ? got : json_type_name(input);
+	AUTO(buf_release) struct buf got = { 0 };
+	if (json_is_string(input) || json_is_number(input) || json_is_boolean(input))
+		json_print(&got, input);
+	const char *shown = got.len && got.len <= ECHO_MAX ? buf_str(&got) : json_type_name(input);
 	add_problem(problems, type, a->name, input,
 		    xasprintf("%s must be %s%s; got %s", a->name, want, example, shown));
 }
@@ -247,6 +250,16 @@ static void decode_list(const struct arg *a, json_t *v, void *at, json_t *proble
 	*(json_t **)at = v;
 }
 
+static bool is_strings(const struct arg *a, const json_t *v)
+{
+	bool good = json_is_array(v) && (int64_t)json_array_size(v) <= a->max;
+	for (size_t i = 0; good && i < json_array_size(v); i++) {
+		const json_t *text = json_array_get(v, i);
+		good = json_is_string(text) && strlen(json_string_value(text)) == json_string_length(text);
+	}
+	return good;
+}
+
 static bool is_texts(const json_t *v)
 {
 	const char *name;
@@ -285,6 +298,12 @@ static void decode_one(const struct arg *a, json_t *v, void *at, json_t *problem
 		break;
 	case ARG_LIST:
 		decode_list(a, v, at, problems);
+		break;
+	case ARG_STRINGS:
+		if (is_strings(a, v))
+			*(json_t **)at = v;
+		else
+			add_mismatch(problems, "list_type", a, v);
 		break;
 	case ARG_TEXTS:
 		if (is_texts(v))
@@ -368,6 +387,7 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 	case ARG_SIZE:
 	case ARG_OBJECT:
 	case ARG_LIST:
+	case ARG_STRINGS:
 	case ARG_TEXTS:
 		break;
 	}
@@ -377,10 +397,13 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 static json_t *property(const struct arg *a, const void *defaults)
 {
 	static const char *const types[] = {
-		[ARG_STRING] = "string", [ARG_INT] = "integer",	  [ARG_BOOL] = "boolean", [ARG_NUMBER] = "number",
-		[ARG_SIZE] = "string",	 [ARG_OBJECT] = "object", [ARG_LIST] = "array",	  [ARG_TEXTS] = "object",
+		[ARG_STRING] = "string", [ARG_INT] = "integer",	 [ARG_BOOL] = "boolean",
+		[ARG_NUMBER] = "number", [ARG_SIZE] = "string",	 [ARG_OBJECT] = "object",
+		[ARG_LIST] = "array",	 [ARG_TEXTS] = "object", [ARG_STRINGS] = "array",
 	};
 	json_t *p = json_pack("{s:s}", "type", types[a->type]);
+	if (a->type == ARG_STRINGS)
+		json_object_set_new(p, "items", json_pack("{s:s}", "type", "string"));
 	if (a->type == ARG_TEXTS)
 		json_object_set_new(p, "additionalProperties", json_pack("{s:s}", "type", "string"));
 	if (a->description)

@@ -16,14 +16,15 @@
 #include "base/defs.h"
 
 enum arg_type {
-	ARG_STRING, /* const char *: borrowed from the JSON, without NULs */
-	ARG_INT,    /* int64_t */
-	ARG_BOOL,   /* bool */
-	ARG_OBJECT, /* json_t *: borrowed */
-	ARG_LIST,   /* json_t *: borrowed; a non-empty list of objects that match the table `item` */
-	ARG_NUMBER, /* double: above 0 */
-	ARG_SIZE,   /* uint64_t: bytes, above 0, from "4g", "512m" or a plain number of bytes */
-	ARG_TEXTS,  /* json_t *: borrowed; an object whose values are strings without NULs, or null for "" */
+	ARG_STRING,  /* const char *: borrowed from the JSON, without NULs */
+	ARG_INT,     /* int64_t */
+	ARG_BOOL,    /* bool */
+	ARG_OBJECT,  /* json_t *: borrowed */
+	ARG_LIST,    /* json_t *: borrowed; a non-empty list of objects that match the table `item` */
+	ARG_NUMBER,  /* double: above 0 */
+	ARG_SIZE,    /* uint64_t: bytes, above 0, from "4g", "512m" or a plain number of bytes */
+	ARG_STRINGS, /* json_t *: borrowed; a list of at most `max` strings without NULs */
+	ARG_TEXTS,   /* json_t *: borrowed; an object whose values are strings without NULs, or null for "" */
 };
 
 enum arg_flags {

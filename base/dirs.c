@@ -56,3 +56,10 @@ int dirs_make_public(const char *path)
 {
 	return make_all(path, 0777);
 }
+
+bool dirs_is_root_or_home(const char *path)
+{
+	const char *home = getenv("HOME");
+	AUTO(freep) char *real_home = home ? realpath(home, NULL) : NULL;
+	return streq(path, "/") || (real_home && streq(path, real_home));
+}

@@ -134,9 +134,21 @@ static void print_integer(struct buf *out, json_int_t value)
 	buf_add(out, at, (size_t)(end - at));
 }
 
-void json_print(struct buf *out, const json_t *value)
+/* Prints 0.1 as 0.1 and not as 0.10000000000000001: as few digits as give the same number again. */
+static void print_real(struct buf *out, const json_t *value)
 {
 	char number[REAL_MAX];
+	size_t digits = 15;
+	for (; digits < 17; digits++) {
+		snprintf(number, sizeof(number), "%.*g", (int)digits, json_real_value(value));
+		if (strtod(number, NULL) == json_real_value(value))
+			break;
+	}
+	buf_add(out, number, json_dumpb(value, number, sizeof(number), JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits)));
+}
+
+void json_print(struct buf *out, const json_t *value)
+{
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
 		print_object(out, value);
@@ -156,10 +168,11 @@ void json_print(struct buf *out, const json_t *value)
 	case JSON_FALSE:
 		buf_add(out, "false", 5);
 		break;
-	default: /* null and real numbers are rare */
-		buf_add(out, number,
-			json_dumpb(value, number, sizeof(number),
-				   JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)));
+	case JSON_NULL:
+		buf_add(out, "null", 4);
+		break;
+	case JSON_REAL:
+		print_real(out, value);
 		break;
 	}
 }

@@ -33,12 +33,17 @@ struct loop {
 	void *attached;
 	void (*free_attached)(void *data);
 	struct list owned; /* of struct loop_owned */
+	struct list soon;  /* of struct timer: they fire in the next turn */
+	uv_idle_t turns;   /* active while `soon` is not empty, so that the loop does not wait */
+	uint64_t turn;
 	int code;
 	bool stopped;
 };
 
 struct timer {
 	uv_timer_t uv;
+	struct list in_soon;
+	uint64_t turn; /* it was put into `soon` in this turn */
 	timer_fn fn;
 	void *ctx;
 };
@@ -72,6 +77,8 @@ int loop_make(struct loop **ret)
 		return r;
 	}
 	list_init(&loop->owned);
+	list_init(&loop->soon);
+	uv_idle_init(&loop->uv, &loop->turns);
 	*ret = loop;
 	return 0;
 }
@@ -182,7 +189,7 @@ static void bring_forward(uv_handle_t *handle, void *ctx)
 void loop_skip(struct loop *loop, uint64_t ms)
 {
 	do {
-		while (loop->uv.active_reqs.count)
+		while (loop->uv.active_reqs.count || !list_empty(&loop->soon))
 			uv_run(&loop->uv, UV_RUN_ONCE);
 		uint64_t step = ms;
 		uv_update_time(&loop->uv);
@@ -192,6 +199,11 @@ void loop_skip(struct loop *loop, uint64_t ms)
 		ms -= step;
 		uv_run(&loop->uv, UV_RUN_NOWAIT);
 	} while (ms);
+}
+
+void loop_turn(struct loop *loop)
+{
+	uv_run(&loop->uv, UV_RUN_ONCE);
 }
 
 void *loop_raw(struct loop *loop)
@@ -215,6 +227,7 @@ struct timer *timer_new(struct loop *loop, timer_fn fn, void *ctx)
 	struct timer *t = new0(struct timer);
 	t->fn = fn;
 	t->ctx = ctx;
+	list_init(&t->in_soon);
 	uv_timer_init(&loop->uv, &t->uv);
 	return t;
 }
@@ -224,10 +237,27 @@ static void timer_closed(uv_handle_t *handle)
 	free(container_of(handle, struct timer, uv));
 }
 
+static struct loop *loop_of(const struct timer *t)
+{
+	return container_of(t->uv.loop, struct loop, uv);
+}
+
+static void leave_soon(struct timer *t)
+{
+	struct loop *loop = loop_of(t);
+	if (list_empty(&t->in_soon))
+		return;
+	list_remove(&t->in_soon);
+	if (list_empty(&loop->soon))
+		uv_idle_stop(&loop->turns);
+}
+
 struct timer *timer_free(struct timer *t)
 {
-	if (t && !uv_is_closing((uv_handle_t *)&t->uv))
-		uv_close((uv_handle_t *)&t->uv, timer_closed);
+	if (!t || uv_is_closing((uv_handle_t *)&t->uv))
+		return NULL;
+	leave_soon(t);
+	uv_close((uv_handle_t *)&t->uv, timer_closed);
 	return NULL;
 }
 
@@ -238,23 +268,49 @@ static void timer_fired(uv_timer_t *handle)
 	t->fn(t->ctx);
 }
 
+/* Those that start meanwhile have to wait for the next turn, so that they do not starve everything else. */
+static void on_turn(uv_idle_t *handle)
+{
+	struct loop *loop = container_of(handle, struct loop, turns);
+	uint64_t turn = ++loop->turn;
+	for (struct timer *t; (t = list_first(&loop->soon, struct timer, in_soon)) && t->turn < turn;) {
+		leave_soon(t);
+		timer_fired(&t->uv);
+	}
+}
+
+/* libuv's timers of 0 ms fire in the same turn if they are started by a timer, and those of 1 ms are late. */
+static void start_soon(struct timer *t)
+{
+	struct loop *loop = loop_of(t);
+	uv_timer_stop(&t->uv);
+	list_remove(&t->in_soon);
+	t->turn = loop->turn;
+	list_append(&loop->soon, &t->in_soon);
+	uv_idle_start(&loop->turns, on_turn);
+}
+
 void timer_start(struct timer *t, uint64_t ms, uint64_t repeat_ms)
 {
+	if (!ms && !repeat_ms) {
+		start_soon(t);
+		return;
+	}
+	leave_soon(t);
 	/* libuv counts from the start of the loop's turn, so timers would fire early after a long turn. */
 	uv_update_time(t->uv.loop);
-	/* A 0 ms timer started by a timer runs in the same turn. Repeated forever, it would starve everything
-	 * else. */
 	uv_timer_start(&t->uv, timer_fired, MAX(ms, 1), repeat_ms);
 }
 
 void timer_stop(struct timer *t)
 {
+	leave_soon(t);
 	uv_timer_stop(&t->uv);
 }
 
 bool timer_active(const struct timer *t)
 {
-	return uv_is_active((const uv_handle_t *)&t->uv);
+	return !list_empty(&t->in_soon) || uv_is_active((const uv_handle_t *)&t->uv);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */

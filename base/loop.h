@@ -40,6 +40,8 @@ uint64_t loop_now_ms(void);
  * between. Waits for running worker jobs first. loop_now_ms() includes the skipped time; loop_skipped_ms() returns its
  * sum, for code that reads another clock. */
 void loop_skip(struct loop *loop, uint64_t ms);
+/* For tests, outside loop_run(): waits for an event and handles those that are due, in one turn. */
+void loop_turn(struct loop *loop);
 uint64_t loop_skipped_ms(void);
 
 typedef void (*timer_fn)(void *ctx);

@@ -12,7 +12,7 @@ struct proc_stat {
 	uint64_t start; /* in clock ticks since boot; no other process has the same pid and start */
 };
 
-/* From the content of /proc/PID/stat: 0, or -EINVAL with *ret unchanged. */
+/* Parses the content of /proc/PID/stat: 0, or -EINVAL with *ret unchanged. */
 int proc_parse_stat(const char *text, struct proc_stat *ret);
 /* 0 or -errno. */
 int proc_stat(pid_t pid, struct proc_stat *ret);
@@ -22,7 +22,7 @@ unsigned proc_each(unsigned (*on)(pid_t pid, void *ctx), void *ctx);
 struct proc_memory {
 	uint64_t total, available; /* bytes */
 };
-/* From the content of /proc/meminfo: 0, or -EINVAL with *ret unchanged. */
+/* Parses the content of /proc/meminfo: 0, or -EINVAL with *ret unchanged. */
 int proc_parse_memory(const char *text, struct proc_memory *ret);
 /* path NULL = /proc/meminfo. 0 or -errno. */
 int proc_memory(const char *path, struct proc_memory *ret);

@@ -10,6 +10,8 @@
 
 #define FINISH_MS 2000
 
+_Static_assert(CHANNEL_FILES_MAX <= STREAM_DESCRIPTORS_MAX, "more than a stream sends");
+
 struct channel {
 	struct loop *loop;
 	struct stream *stream;
@@ -128,6 +130,15 @@ static void on_data(void *ctx, const void *data, size_t n)
 	leave(c);
 }
 
+static void on_descriptor(void *ctx, int fd)
+{
+	struct channel *c = ctx;
+	if (c->ops.on_descriptor && !c->finish && !c->freed)
+		c->ops.on_descriptor(c->ctx, fd);
+	else
+		close(fd);
+}
+
 static void on_eof(void *ctx, int error)
 {
 	struct channel *c = ctx;
@@ -169,6 +180,12 @@ static const struct stream_ops stream_ops = {
 	.on_hangup = on_hangup,
 };
 
+static bool is_local(int fd)
+{
+	int domain = 0;
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &(socklen_t){ sizeof(domain) }) == 0 && domain == AF_UNIX;
+}
+
 struct channel *channel_new(struct loop *loop, int fd, struct tls *tls, const struct channel_ops *ops, void *ctx)
 {
 	struct channel *c = new0(struct channel);
@@ -180,7 +197,10 @@ struct channel *channel_new(struct loop *loop, int fd, struct tls *tls, const st
 	/* Answers are written in one piece, so waiting for more would only delay them. On a unix socket this call fails
 	 * without harm. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-	c->stream = stream_new(loop, fd, fd, &stream_ops, c);
+	struct stream_ops used = stream_ops;
+	if (ops->on_descriptor && !tls && is_local(fd))
+		used.on_descriptor = on_descriptor;
+	c->stream = stream_new(loop, fd, fd, &used, c);
 	if (c->stream)
 		return c;
 	int error = errno;
@@ -230,6 +250,15 @@ int channel_write(struct channel *c, const void *data, size_t n)
 		r = stream_write(c->stream, c->cipher.data, c->cipher.len);
 	buf_reset(&c->cipher);
 	return r;
+}
+
+int channel_write_with(struct channel *c, const void *data, size_t n, const int *files, size_t n_files)
+{
+	if (!n_files)
+		return channel_write(c, data, n);
+	if (c->ended || c->tls)
+		return c->tls ? -EOPNOTSUPP : -EPIPE;
+	return stream_write_with(c->stream, data, n, files, n_files);
 }
 
 size_t channel_queued(const struct channel *c)

@@ -16,6 +16,9 @@ struct channel_ops {
 	void (*on_eof)(void *ctx, int error);
 	/* Everything that was queued is sent. May be NULL. */
 	void (*on_drained)(void *ctx);
+	/* A descriptor arrived on a unix socket, before the bytes that it came with. The callee owns it. NULL =
+	 * descriptors are closed. */
+	void (*on_descriptor)(void *ctx, int fd);
 };
 
 /* Takes ownership of the connected socket, on success and on failure. tls NULL = plain; otherwise the channel owns it.
@@ -31,6 +34,10 @@ void channel_finish(struct channel *c);
 
 /* Copies and queues. 0, -EPIPE, -EPROTO or -ENOBUFS (more than 64 MiB unsent). */
 int channel_write(struct channel *c, const void *data, size_t n);
+/* The same with open files, which arrive with the first of these bytes: only over a unix socket. They are duplicated.
+ * At most CHANNEL_FILES_MAX. */
+#define CHANNEL_FILES_MAX 4
+int channel_write_with(struct channel *c, const void *data, size_t n, const int *files, size_t n_files);
 size_t channel_queued(const struct channel *c);
 void channel_pause(struct channel *c, bool paused);
 /* Gives back bytes that the owner has read but does not use: on_data gets them first, in the next turn of the loop. */

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -49,8 +50,10 @@ struct link {
 struct http_call {
 	struct http_client *client;
 	struct link *link;
-	struct http_call_spec spec; /* without its strings */
-	struct buf request;	    /* what is to be sent once connected */
+	struct http_call_spec spec;   /* without its strings */
+	struct buf request;	      /* bytes to send once connected */
+	int files[CHANNEL_FILES_MAX]; /* to send with them */
+	size_t n_files;
 	bool no_body, sent_all, headed, paused;
 	struct timer *failing; /* reports a failure in the next turn */
 	const char *error;
@@ -85,6 +88,13 @@ static void link_free(struct link *k)
 
 /* --- calls */
 
+static void close_files(struct http_call *call)
+{
+	for (size_t i = 0; i < call->n_files; i++)
+		close(call->files[i]);
+	call->n_files = 0;
+}
+
 struct http_call *http_call_free(struct http_call *call)
 {
 	if (!call)
@@ -92,6 +102,7 @@ struct http_call *http_call_free(struct http_call *call)
 	link_free(call->link);
 	timer_free(call->failing);
 	buf_release(&call->request);
+	close_files(call);
 	free(call);
 	return NULL;
 }
@@ -254,15 +265,16 @@ static void on_drained(void *ctx)
 		k->call->spec.on_drained(k->call->spec.ctx);
 }
 
-static const struct channel_ops channel_ops = { on_data, on_eof, on_drained };
+static const struct channel_ops channel_ops = { on_data, on_eof, on_drained, NULL };
 
 /* --- connecting */
 
 static void send_request(struct link *k)
 {
 	struct http_call *call = k->call;
-	channel_write(k->channel, call->request.data, call->request.len);
+	channel_write_with(k->channel, call->request.data, call->request.len, call->files, call->n_files);
 	buf_release(&call->request);
+	close_files(call);
 	if (call->no_body)
 		http_parser_expect_no_body(k->parser);
 	channel_pause(k->channel, call->paused);
@@ -294,9 +306,27 @@ static void on_connect_timeout(void *ctx)
 	fail_link(ctx, "the server did not accept the connection in time");
 }
 
+/* A link on a socket that is connected already. */
+static struct link *link_dialled(struct http_client *c)
+{
+	AUTO(closep) int fd = c->spec.dial(c->spec.dial_ctx);
+	if (fd < 0)
+		return NULL;
+	struct link *k = new0(struct link);
+	k->client = c;
+	k->fd = take_fd(fd);
+	k->parser = http_parser_new(HTTP_CLIENT, &parser_ops, k);
+	if (open_channel(k) == 0)
+		return k;
+	link_release(k);
+	return NULL;
+}
+
 /* NULL if the connection fails at once. */
 static struct link *link_new(struct http_client *c)
 {
+	if (c->spec.dial)
+		return link_dialled(c);
 	AUTO(closep) int fd = socket(c->to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || (connect(fd, &c->to.any, c->to_size) < 0 && errno != EINPROGRESS && errno != EAGAIN))
 		return NULL;
@@ -348,16 +378,21 @@ struct http_call *http_call_new(struct http_client *c, const struct http_call_sp
 	call->no_body = streq(spec->method, "HEAD");
 	call->sent_all = !spec->stream;
 	print_request(call, spec);
+	while (call->n_files < MIN(spec->n_files, (size_t)CHANNEL_FILES_MAX)) {
+		int fd = fcntl(spec->files[call->n_files], F_DUPFD_CLOEXEC, 3);
+		if (fd < 0)
+			break;
+		call->files[call->n_files++] = fd;
+	}
 	call->link = take_idle(c);
-	bool reused = call->link != NULL;
-	if (!reused)
+	if (!call->link)
 		call->link = link_new(c);
 	if (!call->link) {
 		fail_later(call, "cannot connect to the server");
 		return call;
 	}
 	call->link->call = call;
-	if (reused)
+	if (call->link->channel)
 		send_request(call->link);
 	return call;
 }
@@ -444,7 +479,7 @@ struct http_client *http_client_new(const struct http_client_spec *spec, struct 
 	c->spec = *spec;
 	c->host = xstrdup(spec->host ? spec->host : "localhost");
 	list_init(&c->idle);
-	int r = spec->path ? set_path(c, spec->path) : parse_address(c, spec->address);
+	int r = spec->dial ? 0 : spec->path ? set_path(c, spec->path) : parse_address(c, spec->address);
 	c->spec.path = c->spec.address = c->spec.host = NULL;
 	if (r == 0)
 		return c;

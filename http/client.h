@@ -12,7 +12,10 @@ struct http_call;   /* one request */
 
 struct http_client_spec {
 	struct loop *loop;
-	const char *path;	 /* of a unix socket; NULL = use `address` */
+	/* Returns a connected stream socket or -errno; must not block. NULL = `path` or `address` is used. */
+	int (*dial)(void *ctx);
+	void *dial_ctx;
+	const char *path;	 /* path of a unix socket; NULL = use `address` */
 	const char *address;	 /* a numeric IPv4 or IPv6 address and a port: "127.0.0.1:80", "[::1]:80" */
 	struct tls_context *tls; /* NULL = plain. The caller frees it after the client */
 	const char *host;	 /* for the Host field and TLS; NULL = "localhost" */
@@ -30,6 +33,9 @@ struct http_call_spec {
 	const void *body;		  /* copied */
 	size_t n;
 	bool stream; /* the body follows by http_call_write(), in chunks */
+	/* Open files to send with the request over a unix socket; duplicated. At most CHANNEL_FILES_MAX. */
+	const int *files;
+	size_t n_files;
 	/* Called in this order: on_head once, on_data any number of times, on_end once. on_head is not called if there
 	 * was no answer. None of them is called from inside the functions below. 1xx answers other than 101 are
 	 * skipped. */

@@ -37,7 +37,9 @@ struct http_connection {
 	struct http_parser *parser;
 	const struct http_head *head;
 	struct http_request request;
-	struct buf input; /* bytes that wait for the parser */
+	struct buf input;	      /* bytes that wait for the parser */
+	int files[CHANNEL_FILES_MAX]; /* open files that came with the request */
+	size_t n_files;
 	void *tag;
 	struct timer *timer;
 	enum http_wait wait; /* what the deadline is for */

@@ -17,6 +17,14 @@ int http_request_fd(const struct http_request *r)
 	return channel_fd(r->c->channel);
 }
 
+size_t http_request_take_files(struct http_request *r, int files[CHANNEL_FILES_MAX])
+{
+	size_t n = r->c->n_files;
+	memcpy(files, r->c->files, n * sizeof(*files));
+	r->c->n_files = 0;
+	return n;
+}
+
 void http_request_on_closed(struct http_request *r, void (*fn)(void *ctx), void *ctx)
 {
 	r->on_closed = fn;

@@ -1,5 +1,6 @@
-/* A connection reads one message at a time. Bytes that arrive while a request is being answered wait in `input`, and
- * the socket is paused, so `input` holds at most the bytes of one read.
+/* A connection reads one message at a time. Bytes that arrive while a request is being answered wait in `input`. The
+ * socket is then paused, so `input` holds at most the bytes of one read. Most clients send nothing meanwhile, and pausing
+ * costs system calls.
  *
  * Handlers are called from process(), never from inside the parser's on_head or from inside a function that a handler
  * has called. The effects of such a function (more input, the next request) follow in the next turn of the loop. */
@@ -8,6 +9,9 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+
+/* Unsent answers above which no further request of the connection is handled. */
+#define UNSENT_MAX (1u << 20)
 
 const struct http_limits http_limits_default = {
 	.connections = 256,
@@ -18,8 +22,16 @@ const struct http_limits http_limits_default = {
 
 /* --- life */
 
+static void close_files(struct http_connection *c)
+{
+	for (size_t i = 0; i < c->n_files; i++)
+		close(c->files[i]);
+	c->n_files = 0;
+}
+
 static void release(struct http_connection *c)
 {
+	close_files(c);
 	list_remove(&c->node);
 	c->host->n--;
 	http_parser_free(c->parser);
@@ -204,8 +216,9 @@ static void deliver_body_end(struct http_connection *c)
 static bool may_feed(const struct http_connection *c)
 {
 	const struct http_request *r = &c->request;
+	/* A client that sends requests but does not read the answers is not read from. */
 	if (!r->active)
-		return true;
+		return channel_queued(c->channel) < UNSENT_MAX;
 	return !r->body_ended && r->reading && !r->paused && !r->too_large;
 }
 
@@ -259,7 +272,7 @@ static void process(struct http_connection *c, const void *data, size_t n)
 		return;
 	}
 	buf_add(&c->input, (const uint8_t *)data + used, n - used);
-	channel_pause(c->channel, !may_feed(c));
+	channel_pause(c->channel, c->input.len && !may_feed(c));
 	if (c->input.len && may_feed(c))
 		http_connection_kick(c);
 	renew_deadline(c, true);
@@ -276,6 +289,7 @@ void http_connection_answered(struct http_connection *c)
 {
 	struct http_request *r = &c->request;
 	r->active = false;
+	close_files(c);
 	if (r->close) {
 		finish(c);
 		return;
@@ -286,7 +300,7 @@ void http_connection_answered(struct http_connection *c)
 		return;
 	if (c->input.len || !r->body_ended)
 		http_connection_kick(c);
-	channel_pause(c->channel, false);
+	channel_pause(c->channel, !may_feed(c));
 	renew_deadline(c, true);
 }
 
@@ -318,9 +332,23 @@ static void on_drained(void *ctx)
 	renew_deadline(c, true);
 	if (r->active && r->on_drained)
 		r->on_drained(r->drained_ctx);
+	else if (!r->active && may_feed(c)) {
+		channel_pause(c->channel, false);
+		if (c->input.len)
+			http_connection_kick(c);
+	}
 }
 
-static const struct channel_ops channel_ops = { on_data, on_eof, on_drained };
+static void on_descriptor(void *ctx, int fd)
+{
+	struct http_connection *c = ctx;
+	if (c->n_files < ARRAY_LEN(c->files))
+		c->files[c->n_files++] = fd;
+	else
+		close(fd);
+}
+
+static const struct channel_ops channel_ops = { on_data, on_eof, on_drained, on_descriptor };
 
 static void time_out(struct http_connection *c)
 {
@@ -425,4 +453,12 @@ void http_connections_drain(struct http_host *host)
 		else if (c->request.active && !c->request.begun)
 			c->request.close = true;
 	}
+}
+
+size_t http_connections_queued(const struct http_host *host)
+{
+	size_t n = 0;
+	list_for_each(c, &host->connections, struct http_connection, node)
+		n += c->channel ? channel_queued(c->channel) : 0;
+	return n;
 }

@@ -26,5 +26,6 @@ void http_connection_refuse(struct http_host *host, int fd, struct tls_context *
 /* Closes all connections; requests in progress are reported as closed. */
 void http_connections_close(struct http_host *host);
 void http_connections_drain(struct http_host *host);
+size_t http_connections_queued(const struct http_host *host);
 
 #endif

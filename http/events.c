@@ -25,6 +25,11 @@ void http_event_add(struct buf *out, const char *id, const char *name, const voi
 	buf_add(out, "\n", 1);
 }
 
+void http_event_add_retry(struct buf *out, unsigned ms)
+{
+	buf_printf(out, "retry: %u\n", ms);
+}
+
 void http_event_add_comment(struct buf *out, const char *text)
 {
 	buf_printf(out, ": %s\n\n", text);

@@ -7,6 +7,8 @@
 /* Appends one event. id and name may be NULL; neither may have a line break. Lines of the data become lines of the
  * event. */
 void http_event_add(struct buf *out, const char *id, const char *name, const void *data, size_t n);
+/* Appends the time after which a reader should reconnect; it is sent with the next event. */
+void http_event_add_retry(struct buf *out, unsigned ms);
 /* Appends a comment, which readers ignore and proxies take as a sign of life. */
 void http_event_add_comment(struct buf *out, const char *text);
 
@@ -22,7 +24,7 @@ struct http_event_reader {
 	void *ctx;
 	struct buf line, data, id, name; /* .max is set by the init function */
 	bool has_data, has_id, after_cr, started;
-	unsigned retry_ms; /* what the server asked for; 0 = nothing */
+	unsigned retry_ms; /* pause before a reconnect that the server asked for; 0 = none */
 };
 
 /* An event of more than `max` bytes is an error. */

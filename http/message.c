@@ -64,3 +64,13 @@ const char *http_status_phrase(int status)
 			return phrases[i].phrase;
 	return "Unknown";
 }
+
+const char *http_method_text(enum http_method method)
+{
+	static const char *const names[] = {
+		[HTTP_METHOD_GET] = "GET",	   [HTTP_METHOD_HEAD] = "HEAD",	  [HTTP_METHOD_POST] = "POST",
+		[HTTP_METHOD_PUT] = "PUT",	   [HTTP_METHOD_PATCH] = "PATCH", [HTTP_METHOD_DELETE] = "DELETE",
+		[HTTP_METHOD_OPTIONS] = "OPTIONS",
+	};
+	return names[method];
+}

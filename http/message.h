@@ -18,18 +18,20 @@ enum http_method {
 struct http_head {
 	enum http_method method; /* of a request */
 	char method_name[16];
-	struct buf target; /* of a request, as sent, NUL-terminated: "/v1/sessions?limit=3" */
+	struct buf target; /* of a request; unchanged, NUL-terminated: "/v1/sessions?limit=3" */
 	int status;	   /* of a response */
 	int minor;	   /* HTTP/1.minor */
 	struct http_fields fields;
 	bool keep_alive; /* the sender keeps the connection open */
 	bool upgrade;	 /* Connection: upgrade and an Upgrade field */
 	bool chunked;
-	int64_t length; /* of the body; -1 = chunked, or a response that ends with its connection */
+	int64_t length; /* bytes of the body; -1 = chunked, or a response that ends with its connection */
 };
 
 void http_head_release(struct http_head *h);
 void http_head_reset(struct http_head *h);
+/* "GET"; the method must not be HTTP_METHOD_OTHER. */
+const char *http_method_text(enum http_method method);
 /* The usual phrase of a status: "Not Found". Never NULL. */
 const char *http_status_phrase(int status);
 

@@ -18,7 +18,7 @@ struct http_parser {
 	size_t checked; /* bytes of raw that were searched for the end of the head */
 	size_t skipped; /* bytes of empty lines before this message */
 	struct http_head head;
-	char name[256]; /* of the field being read */
+	char name[256]; /* name of the field that is being read */
 	size_t name_len;
 	struct buf value;
 	bool in_trailer, ended, pausing, no_body;

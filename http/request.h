@@ -6,16 +6,20 @@
 #ifndef HUSK_HTTP_REQUEST_H
 #define HUSK_HTTP_REQUEST_H
 
+#include "http/channel.h"
 #include "http/message.h"
 
 struct http_request;
-struct channel;
 
 const struct http_head *http_request_head(const struct http_request *r);
 /* The tag of the listener that accepted the connection. */
 void *http_request_tag(const struct http_request *r);
 /* The socket of the connection, for its peer's address; must not be read or written. */
 int http_request_fd(const struct http_request *r);
+
+/* Takes the open files that came with the request over a unix socket; the caller closes them. Files that nobody takes
+ * are closed with the request. Returns their number. */
+size_t http_request_take_files(struct http_request *r, int files[CHANNEL_FILES_MAX]);
 
 /* fn is called if the client disconnects before the answer is complete; the request is invalid when fn returns.
  * Handlers that answer later need this. */

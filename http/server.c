@@ -49,6 +49,11 @@ struct http_server *http_server_free(struct http_server *s)
 	return NULL;
 }
 
+void http_server_close(struct http_server *s)
+{
+	http_connections_close(&s->host);
+}
+
 void http_server_adopt(struct http_server *s, int fd, struct tls_context *tls, void *tag)
 {
 	if (s->host.n >= s->host.spec.limits.connections)
@@ -88,4 +93,9 @@ void http_server_drain(struct http_server *s)
 unsigned http_server_connections(const struct http_server *s)
 {
 	return s->host.n;
+}
+
+size_t http_server_queued(const struct http_server *s)
+{
+	return http_connections_queued(&s->host);
 }

@@ -17,8 +17,12 @@ struct http_server *http_server_free(struct http_server *s);
 int http_server_listen(struct http_server *s, int fd, struct tls_context *tls, void *tag);
 /* Takes ownership of a connected socket, as if a listener had accepted it. */
 void http_server_adopt(struct http_server *s, int fd, struct tls_context *tls, void *tag);
+/* Closes all connections; their requests are reported as closed. */
+void http_server_close(struct http_server *s);
 /* Stops accepting. Idle connections are closed; the others are closed after their answer. */
 void http_server_drain(struct http_server *s);
 unsigned http_server_connections(const struct http_server *s);
+/* Bytes of answers that clients have not taken yet. */
+size_t http_server_queued(const struct http_server *s);
 
 #endif

@@ -3,21 +3,13 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "base/percent.h"
 #include "base/utf8.h"
 
 void http_target_release(struct http_target *t)
 {
 	buf_release(&t->text);
 	t->n_segments = t->n_parameters = 0;
-}
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* Appends n bytes decoded and a NUL, and stores where they begin. */
@@ -27,9 +19,10 @@ static int add_decoded(struct http_target *t, const char *s, size_t n, bool plus
 	for (size_t i = 0; i < n; i++) {
 		uint8_t c = (uint8_t)s[i];
 		if (c == '%') {
-			if (n - i < 3 || hex_value(s[i + 1]) < 0 || hex_value(s[i + 2]) < 0)
+			int byte = percent_byte(s + i, n - i);
+			if (byte < 0)
 				return -EINVAL;
-			c = (uint8_t)(hex_value(s[i + 1]) << 4 | hex_value(s[i + 2]));
+			c = (uint8_t)byte;
 			i += 2;
 		} else if (c == '+' && plus) {
 			c = ' ';
@@ -128,17 +121,4 @@ const char *http_target_parameter(const struct http_target *t, const char *name)
 		if (streq((const char *)t->text.data + t->names[i], name))
 			return (const char *)t->text.data + t->values[i];
 	return NULL;
-}
-
-void http_escape(struct buf *to, const char *s, bool keep_slash)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			     strchr("-._~", c) || (keep_slash && c == '/');
-		if (plain)
-			buf_add(to, s, 1);
-		else
-			buf_printf(to, "%%%02X", c);
-	}
 }

@@ -27,7 +27,4 @@ const char *http_target_segment(const struct http_target *t, size_t i);
 /* The first value of a parameter; "" if it has no '='; NULL if the parameter is missing. */
 const char *http_target_parameter(const struct http_target *t, const char *name);
 
-/* Appends s with everything but unreserved characters escaped; slashes stay if keep_slash. */
-void http_escape(struct buf *to, const char *s, bool keep_slash);
-
 #endif

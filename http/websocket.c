@@ -194,7 +194,7 @@ static void on_drained(void *ctx)
 		w->ops.on_drained(w->spec.ctx);
 }
 
-static const struct channel_ops channel_ops = { on_data, on_eof, on_drained };
+static const struct channel_ops channel_ops = { on_data, on_eof, on_drained, NULL };
 
 static void on_ping(void *ctx)
 {

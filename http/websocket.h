@@ -20,7 +20,7 @@ struct websocket_ops {
 
 struct websocket_spec {
 	struct loop *loop;
-	size_t message_max; /* of a received message; a longer one closes the connection with 1009 */
+	size_t message_max; /* bytes of a received message; a longer one closes the connection with 1009 */
 	const struct websocket_ops *ops;
 	void *ctx;
 };

@@ -13,6 +13,7 @@
 
 #include "base/fail.h"
 #include "base/loop.h"
+#include "manager/access.h"
 #include "manager/model/cause.h"
 #include "manager/model/config.h"
 #include "manager/model/env.h"
@@ -20,11 +21,13 @@
 #include "manager/model/handle.h"
 #include "manager/model/limits.h"
 #include "manager/model/query.h"
+#include "manager/model/record.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
 #include "manager/model/session-status.h"
 #include "manager/model/state.h"
 #include "manager/model/verdict.h"
+#include "manager/session-files.h"
 
 struct manager;
 struct conversation;
@@ -76,13 +79,25 @@ struct conversation *conversation_close(struct conversation *c);
  * over in the background. */
 void conversation_wake(struct conversation *c);
 
-/* fn is called from the loop each time a create or a take-over has added a session to the conversation. It replaces
- * the previous fn; NULL = none. */
+/* fn is called from the loop each time a create or a take-over has added a session to the conversation. There can be
+ * any number of watches. A watch may be removed from inside its fn, and ends with its conversation. */
 void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx);
+/* Removes the watch that was added with the same arguments. */
+void conversation_unwatch(struct conversation *c, void (*fn)(void *ctx), void *ctx);
 /* A client (run_request.client) has disconnected: its runs are interrupted, and their results are dropped. */
 void conversation_end_client(struct conversation *c, uint64_t client);
 
-/* Sets the handler of the conversation's tasks; see below. */
+/* Its id; NULL until it is known (the user's own id is read from disk when it is first needed). */
+const char *conversation_id(const struct conversation *c);
+/* A session of this manager. */
+struct session_place {
+	const char *id, *conversation; /* full ids */
+};
+/* Finds a session that this manager has: by its full id, or by its name or the beginning of its id within the
+ * conversation. False if there is none, or if several match. */
+bool manager_find_session(struct conversation *c, const char *word, struct session_place *ret);
+
+/* Sets the handler for the tasks of one face; see below. It replaces the handler of the same face. */
 struct task_handler;
 void conversation_take_tasks(struct conversation *c, const struct task_handler *handler);
 
@@ -90,7 +105,8 @@ void conversation_take_tasks(struct conversation *c, const struct task_handler *
 #define SESSION_ID_CHARS 26
 struct session_info {
 	const char *id;
-	const char *name; /* given by the conversation; NULL = none */
+	const char *name;   /* given by the conversation; NULL = none */
+	const char *labels; /* JSON object of texts; NULL = none */
 	const char *runtime;
 	const char *status; /* starting, adopting, running, dead */
 	uint64_t age_seconds;
@@ -122,8 +138,9 @@ struct create_result {
 };
 struct create_request {
 	const struct runtime *runtime;
-	const char *name;  /* usable instead of the id within the conversation; NULL = none */
-	const char *image; /* the name of one of CONTAINER_IMAGES; NULL = the runtime's own */
+	const char *name;   /* usable instead of the id within the conversation; NULL = none */
+	const char *labels; /* for programs that manage sessions: a JSON object of texts; NULL = none */
+	const char *image;  /* the name of one of CONTAINER_IMAGES; NULL = the runtime's own */
 	bool network;
 	const struct dependency *dependencies;
 	size_t n_dependencies;
@@ -162,6 +179,15 @@ struct run_request {
 	 * wait for a client's run. The result of such a run does not report other runs, and theirs do not report
 	 * it. */
 	uint64_t client;
+	/* The program that starts the run, as text for people: "mcp", "rest", "husk repl". UTF-8, cut to 64 bytes;
+	 * NULL = unknown. */
+	const char *by;
+	/* The caller does not wait: on_done comes at once, with the number and ENDING_RUNNING. Readers of the journal
+	 * and manager_run_record() get the output and the end. Results of other runs never report a detached run.
+	 * PID 1 keeps it until its end was fetched by manager_run_record(), by a reader of this run, or by a request
+	 * with its number, or until the store has its output. Timeouts are those of has_wait. With `run`: input and
+	 * interrupt are sent, and the run stays as it is. */
+	bool detached;
 	/* With `run`: input for its prompt, with named keys in < > (<Ctrl-C>, <Tab>, <Up>). For a command, the
 	 * input is typed, followed by Enter unless it ends with a named key. NULL = none. */
 	const char *input;
@@ -183,7 +209,10 @@ struct run_request {
 	/* Called instead of on_done if the run is still active after task_after_seconds: it is a task now. NULL =
 	 * the run never becomes a task. If the task cannot be stored, on_done follows at the run's end. */
 	void (*on_task)(void *ctx, const struct task_info *task);
+	const char *task_face; /* the face that words the task, as in task_handler; NULL = "mcp" */
 	uint64_t task_after_seconds;
+	/* The run has this number; may be NULL. May be called from inside manager_run(). */
+	void (*on_started)(void *ctx, uint64_t number);
 	/* Live output, cleaned; may be NULL. stream is 1 (stdout) or 2 (stderr). */
 	void (*on_output)(void *ctx, int stream, const char *text, size_t n);
 	/* Live displays; may be NULL. If it is set, on_output gets all text exactly once. Text beyond the limit of
@@ -262,8 +291,9 @@ struct task_info {
 	uint64_t ttl_ms;		 /* from its creation; UINT64_MAX = unlimited */
 	const char *result;		 /* TASK_ENDED: the text that task_handler.word returned */
 };
-/* A face's functions for the tasks of a conversation, called from the loop. */
+/* A face's functions for its tasks of a conversation, called from the loop. */
 struct task_handler {
+	const char *face; /* stored with each task; must be valid as long as the conversation. NULL = "mcp" */
 	/* Returns the text for the end of a run or, if result is NULL, for the reason in f. The text is stored; the
 	 * manager owns it. A worker job may call this function, with a copy of `config`. */
 	char *(*word)(const struct config *config, const struct task_info *task, const struct run_result *result,
@@ -283,6 +313,63 @@ struct task_request {
 };
 struct op *manager_task(struct conversation *c, const struct task_request *req, struct fail *f);
 
+/* --- records of runs ---------------------------------------------------------------------------------------------- */
+/* Records of runs (model/record.h) can be read any number of times. Reading has no side effects, except that PID 1 may
+ * forget a detached run whose end was read. The oldest output is dropped above RECORD_MAX_SIZE (all sessions) and
+ * RECORD_MAX_SIZE_PER_SESSION; number, times and ending stay. */
+struct runs_request {
+	const char *session_id;
+	uint64_t before; /* only runs with a lower number; 0 = all */
+	size_t limit;	 /* at most RUNS_PAGE_MAX */
+	/* Newest first. more: there are older runs. */
+	void (*on_done)(void *ctx, const struct run_record *v, size_t n, bool more, const struct fail *f);
+	void *ctx;
+};
+#define RUNS_PAGE_MAX 1000
+struct op *manager_runs(struct conversation *c, const struct runs_request *req, struct fail *f);
+struct run_record_request {
+	const char *session_id;
+	uint64_t number;
+	/* f: CAUSE_NO_RUN if there is no record of this run. */
+	void (*on_done)(void *ctx, const struct run_record *record, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_run_record(struct conversation *c, const struct run_record_request *req, struct fail *f);
+
+/* --- journals ------------------------------------------------------------------------------------------------------ */
+/* The journal of a session is the sequence of its events, with rising numbers. Any number of readers read it, each from
+ * its own place. A reader never delays a session or another reader. */
+/* The reader gets only events from now on. */
+#define JOURNAL_NOW UINT64_MAX
+struct journal_request {
+	struct conversation *conversation; /* only its sessions; NULL = those of all conversations */
+	const char *session_id;		   /* full id of a session of this manager; NULL = all sessions */
+	uint64_t run;			   /* only events of this run; 0 = all events. Needs session_id */
+	/* The reader gets the events after this number of the session or, without session_id, after this position.
+	 * 0 = from the beginning. */
+	uint64_t after;
+	void (*on_event)(void *ctx, const struct journal_event *event);
+	/* Events are missing, because they were dropped or another server had them. Reading continues with the next
+	 * event. */
+	void (*on_gap)(void *ctx, const struct journal_gap *gap);
+	void *ctx;
+};
+struct journal_reader;
+/* Callbacks come from the loop, never from inside this function. After session.ended, a reader of one session gets
+ * nothing more. NULL with f if this manager does not have the session, or the conversation must not see it; manager_info()
+ * first takes over the session of a server that ended. */
+struct journal_reader *manager_read_journal(struct manager *m, const struct journal_request *req, struct fail *f);
+/* While a reader is paused it is not called. If the events that it needs are dropped meanwhile, it gets one gap. */
+void journal_reader_pause(struct journal_reader *reader, bool pause);
+/* The number of the last event that the reader has passed or, without session_id, its position. A later reader continues
+ * there. */
+uint64_t journal_reader_place(const struct journal_reader *reader);
+/* Whether events are there that the reader will get in the next turns of the loop. */
+bool journal_reader_is_behind(const struct journal_reader *reader);
+/* May be called from inside its callbacks. After conversation_close() and manager_free() a reader is not called any
+ * more, but must still be freed. Accepts NULL, returns NULL. */
+struct journal_reader *journal_reader_free(struct journal_reader *reader);
+
 /* --- status ------------------------------------------------------------------------------------------------------ */
 struct run_info {
 	uint64_t number;
@@ -300,7 +387,8 @@ struct session_details {
 };
 struct info_request {
 	const char *session_id;
-	bool keep_alive; /* the request counts as use of the session */
+	bool keep_alive;    /* the request counts as use of the session */
+	const char *labels; /* new labels of the session, stored before the answer; NULL = unchanged */
 	void (*on_done)(void *ctx, const struct session_details *details, const struct fail *f);
 	void *ctx;
 };
@@ -365,6 +453,21 @@ struct read_request {
 	void *ctx;
 };
 struct op *manager_read_export(struct conversation *c, const struct read_request *req, struct fail *f);
+
+/* Finds an export of any conversation of a tenant. */
+struct open_export_request {
+	const char *tenant; /* NULL = of any tenant */
+	const char *id;
+	/* Instead of the id: the newest export of this path, or of a directory above it. FAIL_INVALID: the path is
+	 * not one of a session. `stored` is then the size of the file, and `directory` is false. */
+	const char *conversation, *session, *path;
+	bool content; /* also opens its content */
+	/* info NULL and f NULL: the tenant has no export with this id. fd is the content, open for reading at its
+	 * start, which the callee owns; -1 = not wanted. */
+	void (*on_done)(void *ctx, const struct export_info *info, int fd, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_open_export(struct manager *m, const struct open_export_request *req, struct fail *f);
 
 /* --- the full text of a long run ---------------------------------------------------------------------------------- */
 struct run_text_request {
@@ -482,7 +585,8 @@ struct op *manager_verify(struct manager *m, const struct verify_request *req, s
 struct op *manager_all_exports(struct manager *m, const char *conversation, const struct exports_request *req,
 			       struct fail *f);
 struct delete_export_request {
-	const char *id; /* of any conversation */
+	const char *id;	    /* of any conversation */
+	const char *tenant; /* of this tenant; NULL = of any */
 	/* f NULL: the export is deleted, and so is its content unless another export has the same content. */
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;
@@ -512,6 +616,18 @@ struct remove_image_request {
 struct op *manager_remove_image(struct manager *m, const struct remove_image_request *req, struct fail *f);
 /* The id of the user's own conversation; NULL if there is none yet. The caller owns it. Reads a file. */
 char *manager_own_conversation(const struct config *config);
+
+/* --- health ------------------------------------------------------------------------------------------------------ */
+struct ready_request {
+	/* The failure of each, or NULL if it answers. */
+	void (*on_done)(void *ctx, const struct fail *store, const struct fail *engine);
+	void *ctx;
+};
+/* Appends the counters and the present state of this server as Prometheus text. */
+struct buf;
+void manager_metrics(struct manager *m, struct buf *out);
+/* Asks the store and the engine for a sign of life. */
+struct op *manager_ready(struct manager *m, const struct ready_request *req, struct fail *f);
 
 /* --- the program's own helpers ------------------------------------------------------------------------------------ */
 /* Removes containers of a server that has exited: `husk reap`. Blocks; returns an exit code. */

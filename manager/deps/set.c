@@ -5,12 +5,12 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "base/percent.h"
 #include "base/shape.h"
-#include "manager/deps/url.h"
 #include "manager/engine/engine.h"
 
 #define DAY_MS 86400000ull
-/* Shorter secrets are not replaced, since that would star out much of an installer's output. */
+/* Shorter secrets are not replaced, since that would hide much of an installer's output. */
 #define SECRET_MIN 4
 /* A report has a name of up to DEPS_NAME_MAX and a version of up to DEPS_FOUND_MAX characters for each of DEPS_MAX
  * packages, and little else. It is parsed on the loop, so a larger or differently shaped one is rejected without
@@ -152,7 +152,7 @@ void deps_sources(struct strv *ret, const struct runtime *runtime, const struct 
 static void add_secret(struct strv *ret, const char *text, size_t n)
 {
 	AUTO(freep) char *plain = xstrndup(text, n);
-	AUTO(freep) char *clear = url_decode(text, n);
+	AUTO(freep) char *clear = percent_decode(text, n);
 	if (strlen(plain) >= SECRET_MIN)
 		strv_add(ret, plain);
 	if (strlen(clear) >= SECRET_MIN && !streq(plain, clear))

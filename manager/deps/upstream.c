@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
-#include "manager/deps/url.h"
+#include "base/percent.h"
 
 #define BLANKS " \t\r\n"
 
@@ -95,8 +95,8 @@ static bool is_plain(const char *path, size_t n)
 		if (i && path[i - 1] == '/')
 			i += scope_length(path + i, n - i);
 		if (path[i] == '%') {
-			AUTO(freep) char *c = n - i > 2 ? url_decode(path + i, 3) : NULL;
-			if (!c || strlen(c) != 1 || !may_be_encoded(*c))
+			int c = percent_byte(path + i, n - i);
+			if (c <= 0 || !may_be_encoded((char)c))
 				return false;
 			i += 2;
 		} else if ((unsigned char)path[i] <= 0x20 || strchr("\\;\x7f", path[i])) {
@@ -122,7 +122,7 @@ char *upstream_path(const struct upstream *u, const char *target)
 	size_t n = strcspn(target, "?#"), given = given_length(u, target, n);
 	if (*target != '/' || !is_plain(target + given, n - given))
 		return NULL;
-	AUTO(freep) char *path = url_decode(target, n);
+	AUTO(freep) char *path = percent_decode(target, n);
 	return has_dot_segment(path) ? NULL : take_ptr(path);
 }
 
@@ -207,7 +207,7 @@ static int add_path(struct upstream *u, const struct url *url)
 	rest[strcspn(rest, "?#")] = '\0';
 	const char *first = *rest == '/' ? "" : "/", *last = !*rest || rest[strlen(rest) - 1] != '/' ? "/" : "";
 	AUTO(freep) char *raw = *rest ? xasprintf("%s%s%s", first, rest, last) : xstrdup("/");
-	AUTO(freep) char *path = url_decode(raw, strlen(raw));
+	AUTO(freep) char *path = percent_decode(raw, strlen(raw));
 	if (has_dot_segment(path) || strpbrk(path, "\\;\x7f") || strcasestr(raw, "%00"))
 		return -1;
 	for (const char *c = path; *c; c++)
@@ -222,8 +222,8 @@ static int take_url(struct upstreams *all, struct buf *value, const char *name, 
 {
 	const char *colon = memchr(url->login, ':', url->login_len);
 	size_t user_len = colon ? (size_t)(colon - url->login) : url->login_len;
-	AUTO(wipe) char *user = url_decode(url->login, user_len);
-	AUTO(wipe) char *password = url_decode(colon ? colon + 1 : "", colon ? url->login_len - user_len - 1 : 0);
+	AUTO(wipe) char *user = percent_decode(url->login, user_len);
+	AUTO(wipe) char *password = percent_decode(colon ? colon + 1 : "", colon ? url->login_len - user_len - 1 : 0);
 	AUTO(freep) char *origin = origin_of(url);
 	if (!origin)
 		return fail_set(f, FAIL_INVALID, "setting %s: one of its URLs has no host", name);

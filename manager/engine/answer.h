@@ -9,7 +9,7 @@ enum support { SUPPORT_UNKNOWN, SUPPORT_NO, SUPPORT_YES };
 
 enum engine_query_kind {
 	ENGINE_QUERY_CLIENT,	 /* the client's version; does not contact the engine */
-	ENGINE_QUERY_PLACE,	 /* where the client looks for the engine; does not contact it either */
+	ENGINE_QUERY_PLACE,	 /* where the client looks for the engine; does not contact the engine */
 	ENGINE_QUERY_VERSION,	 /* the engine's version */
 	ENGINE_QUERY_INFO,	 /* the engine's properties and features */
 	ENGINE_QUERY_IMAGE,	 /* subject: an image; FAIL_IMAGE if it does not exist */

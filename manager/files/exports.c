@@ -1,6 +1,7 @@
 #include "manager/files/exports.h"
 
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "manager/files/names.h"
 #include "manager/files/vault.h"
 
@@ -14,7 +15,8 @@ char *export_file(const struct config *config, const struct export_record *recor
 
 void export_info_fill(struct export_info *info, const struct config *config, const struct export_record *record)
 {
-	AUTO(freep) char *segment = names_uri_segment(record->name);
+	AUTO(buf_release) struct buf segment = { 0 };
+	percent_encode(&segment, record->name, /* keep_slash= */ false);
 	*info = (struct export_info){
 		.id = xstrdup(record->id),
 		.conversation = xstrdup(record->thread),
@@ -24,7 +26,8 @@ void export_info_fill(struct export_info *info, const struct config *config, con
 		.mime = record->mime ? xstrdup(record->mime) : NULL,
 		.hash = xstrdup(record->hash),
 		.host_path = export_file(config, record),
-		.uri = xasprintf("husk://exports/%s/%s%s", record->id, segment, record->directory ? ".tar" : ""),
+		.uri = xasprintf("husk://exports/%s/%s%s", record->id, buf_str(&segment),
+				 record->directory ? ".tar" : ""),
 		.directory = record->directory,
 		.size = record->size,
 		.stored = record->stored,

@@ -11,7 +11,7 @@
  * transfers. */
 #define PIECES_AT_ONCE 4
 
-struct job {
+struct copy_job {
 	struct fd_copy *fd_copy;
 	bool running;
 	size_t n; /* pieces that it has copied */
@@ -25,13 +25,13 @@ struct fd_copy {
 	struct fd_copy_spec spec;
 	uint64_t pieces, copied;
 	atomic_uint_fast64_t next;
-	struct job jobs[JOBS];
+	struct copy_job jobs[JOBS];
 	struct fail fail; /* the first failure */
 };
 
 static void copy(void *ctx)
 {
-	struct job *j = ctx;
+	struct copy_job *j = ctx;
 	struct fd_copy *l = j->fd_copy;
 	while (j->n < PIECES_AT_ONCE) {
 		uint64_t piece = atomic_fetch_add(&l->next, 1);
@@ -46,7 +46,7 @@ static void copy(void *ctx)
 
 static void on_copied(void *ctx, bool forgotten);
 
-static void start_next(struct job *j)
+static void start_next(struct copy_job *j)
 {
 	struct fd_copy *l = j->fd_copy;
 	if (l->fail.kind || atomic_load(&l->next) >= l->pieces)
@@ -67,7 +67,7 @@ static void finish(struct fd_copy *l)
 
 static void on_copied(void *ctx, bool forgotten UNUSED)
 {
-	struct job *j = ctx;
+	struct copy_job *j = ctx;
 	struct fd_copy *l = j->fd_copy;
 	j->running = false;
 	for (size_t i = 0; i < j->n; i++)

@@ -9,6 +9,7 @@
 #include "base/strv.h"
 #include "base/utf8.h"
 #include "kernels/entry.h"
+#include "manager/model/cause.h"
 
 #define EXTENSION_MAX 10
 
@@ -53,11 +54,11 @@ char *names_session_path(const char *path, struct fail *f)
 		if (rest && entry_path_valid(rest, strlen(rest)))
 			return take_ptr(clean);
 		if (rest) {
-			fail_set(f, FAIL_INVALID, "Path too long or too deep: %.200s…", path);
+			cause_set(f, FAIL_INVALID, CAUSE_PATH_OUTSIDE, "Path too long or too deep: %.200s…", path);
 			return NULL;
 		}
 	}
-	fail_set(f, FAIL_INVALID, "Path outside /workspace, /tmp and /home/sandbox (~): %s", path);
+	cause_set(f, FAIL_INVALID, CAUSE_PATH_OUTSIDE, "Path outside /workspace, /tmp and /home/sandbox (~): %s", path);
 	fail_hint(f, "Relative paths are below /workspace.");
 	return NULL;
 }
@@ -152,16 +153,4 @@ char *names_host_file(const char *name, bool directory)
 	text[n] = '\0';
 	bool usable = n && !streq(text, ".") && !streq(text, "..");
 	return xasprintf("%s%s", usable ? text : "export", directory ? tar : "");
-}
-
-char *names_uri_segment(const char *name)
-{
-	struct buf out = { 0 };
-	for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
-		if (isalnum(*c) || strchr("-._~", *c))
-			buf_add(&out, c, 1);
-		else
-			buf_printf(&out, "%%%02X", *c);
-	}
-	return buf_steal_str(&out);
 }

@@ -18,7 +18,5 @@ const char *names_extension(const char *name);
 /* The name of an export on the host: the same name, but without bytes that a terminal would not show, and with
  * ".tar" for a directory. Always one component of a path. The caller owns it. */
 char *names_host_file(const char *name, bool directory);
-/* The name, percent-encoded for use as a segment of a URI. The caller owns it. */
-char *names_uri_segment(const char *name);
 
 #endif

@@ -66,6 +66,10 @@ struct unpacking {
 	int root;
 	const char *to;
 	struct strv *notices;
+	/* For one file: */
+	const char *wanted;
+	int out;
+	uint64_t size;
 };
 
 static void notice(struct unpacking *u, const char *name, const char *what)
@@ -210,6 +214,19 @@ static int unpack_all(struct unpacking *u, struct fail *f)
 					   libarchive.archive_error_string(u->tar));
 }
 
+/* Opens the archive and calls fn. */
+static int with_archive(struct unpacking *u, int in, int (*fn)(struct unpacking *u, struct fail *f), struct fail *f)
+{
+	u->tar = libarchive.archive_read_new();
+	int r = libarchive.archive_read_support_format_tar(u->tar) == ARCHIVE_OK &&
+				libarchive.archive_read_open_fd(u->tar, in, BLOCK_BYTES) == ARCHIVE_OK ?
+			fn(u, f) :
+			fail_set(f, FAIL_STORE, "the archive cannot be read: %s",
+				 libarchive.archive_error_string(u->tar));
+	libarchive.archive_read_free(u->tar);
+	return r;
+}
+
 int unpack_folder(const char *tar, const char *to, struct strv *notices, struct fail *f)
 {
 	if (libarchive_load(f) < 0)
@@ -220,12 +237,36 @@ int unpack_folder(const char *tar, const char *to, struct strv *notices, struct 
 	AUTO(closep) int in = root < 0 ? -1 : open(tar, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0)
 		return failed(f, "open", root < 0 ? to : tar);
-	struct unpacking u = { .tar = libarchive.archive_read_new(), .root = root, .to = to, .notices = notices };
-	int r = libarchive.archive_read_support_format_tar(u.tar) == ARCHIVE_OK &&
-				libarchive.archive_read_open_fd(u.tar, in, BLOCK_BYTES) == ARCHIVE_OK ?
-			unpack_all(&u, f) :
-			fail_set(f, FAIL_STORE, "the archive cannot be read: %s",
-				 libarchive.archive_error_string(u.tar));
-	libarchive.archive_read_free(u.tar);
+	struct unpacking u = { .root = root, .to = to, .notices = notices };
+	return with_archive(&u, in, unpack_all, f);
+}
+
+/* --- one file ------------------------------------------------------------------------------------------------------ */
+
+static int find_one(struct unpacking *u, struct fail *f)
+{
+	struct archive_entry *member;
+	while (libarchive.archive_read_next_header(u->tar, &member) == ARCHIVE_OK) {
+		AUTO(freep) char *rest = name_inside(libarchive.archive_entry_pathname(member));
+		if (!rest || !streq(rest, u->wanted))
+			continue;
+		if (libarchive.archive_entry_filetype(member) != AE_IFREG || libarchive.archive_entry_hardlink(member))
+			break;
+		u->size = (uint64_t)libarchive.archive_entry_size(member);
+		return write_data(u, u->out, u->size) < 0 ? failed(f, "read", u->wanted) : 0;
+	}
+	return fail_set(f, FAIL_NOT_FOUND, "the exported folder has no file '%.200s'", u->wanted);
+}
+
+int unpack_one(const char *tar, const char *below, int to, uint64_t *ret_size, struct fail *f)
+{
+	struct unpacking u = { .wanted = below, .out = to };
+	if (libarchive_load(f) < 0)
+		return -1;
+	AUTO(closep) int in = open(tar, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (in < 0)
+		return failed(f, "open", tar);
+	int r = with_archive(&u, in, find_one, f);
+	*ret_size = u.size;
 	return r;
 }

@@ -13,5 +13,8 @@ int unpack_file(const char *from, const char *to, uint64_t mode, uint64_t mtime_
  * whatever the archive or the folder contains: no link is followed, and a link that leads out is skipped with a
  * notice. -1 with f; files that were unpacked before stay. */
 int unpack_folder(const char *tar, const char *to, struct strv *notices, struct fail *f);
+/* Writes one file of the archive to a descriptor. `below` is its path in the archived folder. FAIL_NOT_FOUND if there
+ * is no such member, or if it is not a file. */
+int unpack_one(const char *tar, const char *below, int to, uint64_t *ret_size, struct fail *f);
 
 #endif

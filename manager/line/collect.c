@@ -307,6 +307,11 @@ size_t collect_displays(const struct collect *c)
 	return n;
 }
 
+const struct run_result *collect_partial(const struct collect *c)
+{
+	return &c->partial;
+}
+
 void collect_show(const struct collect *c, const struct collect_viewer *v)
 {
 	for (size_t i = 0; i < c->live.n; i++) {

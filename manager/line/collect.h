@@ -42,6 +42,8 @@ int collect_frame(struct collect *c, const struct wire_frame *frame);
 bool collect_shown(const struct collect *c, struct shown_display *ret);
 /* The number of displays held; updates and dropped displays do not count. */
 size_t collect_displays(const struct collect *c);
+/* Value and error so far; its texts and displays are not set yet. Valid until the next frame. */
+const struct run_result *collect_partial(const struct collect *c);
 /* Passes the live output and the displays collected so far to the viewer, in order. */
 struct collect_viewer {
 	void (*on_output)(void *ctx, int stream, const void *data, size_t n);

@@ -5,25 +5,28 @@
 
 #include "base/list.h"
 #include "base/loop.h"
+#include "manager/line/recorder.h"
 #include "manager/line/wire.h"
 #include "manager/model/config.h"
 
 struct dispatch {
 	struct loop *loop;
 	const struct config *config;
-	struct list runs;	    /* of struct run, by number */
-	struct list transfers;	    /* of struct transfer */
-	struct list status_waiters; /* of struct status_waiter */
-	struct list consoles;	    /* of struct console */
-	bool has_consoles;	    /* PID 1 supports consoles */
-	bool has_programs;	    /* PID 1 supports consoles with pipes */
-	struct list queries;	    /* list of struct query_waiter; the first one is being answered */
+	struct list runs;		 /* of struct run, by number */
+	const struct recorder *recorder; /* NULL = runs are not recorded */
+	struct list transfers;		 /* of struct transfer */
+	struct list status_waiters;	 /* of struct status_waiter */
+	struct list consoles;		 /* of struct console */
+	bool has_consoles;		 /* PID 1 supports consoles */
+	bool has_programs;		 /* PID 1 supports consoles with pipes */
+	struct list queries;		 /* list of struct query_waiter; the first one is being answered */
 	uint32_t last_query;
 	uint32_t last_call;    /* the highest number assigned or received */
 	uint32_t last_earlier; /* numbers up to this one were assigned by an earlier server */
 	uint64_t version;      /* protocol version of PID 1; 0 until its first hello */
 	bool has_queries;      /* PID 1 supports queries */
 	bool links;	       /* PID 1 creates hard links on import */
+	bool has_files;	       /* PID 1 supports requests about files in place */
 	bool open;	       /* PID 1 has answered our hello: frames are sent immediately */
 	uint64_t heard_ms;     /* when PID 1 last sent anything, on any connection */
 	uint64_t used_ms;      /* when a client last sent a request or received a result */

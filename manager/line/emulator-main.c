@@ -9,8 +9,8 @@
 #include "base/confine.h"
 #include "base/parse.h"
 #include "kernels/protocol.h"
-#include "manager/line/emulator-draw.h"
 #include "manager/line/emulator-protocol.h"
+#include "manager/line/vt.h"
 
 #define FEED_CPU_MS 100
 /* The largest screen takes 16 MiB, a feed and its text 8 MiB. */
@@ -56,7 +56,7 @@ static int serve(int rows, int cols)
 			AUTO(buf_release) struct buf out = { 0 };
 			if (!limit_cpu(FEED_CPU_MS))
 				return 1;
-			emulator_draw(t, &feed, &out);
+			vt_answer(t, &feed, &out);
 			if (!limit_cpu(0) || !write_all(&out))
 				return 1;
 		}

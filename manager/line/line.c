@@ -167,6 +167,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.has_programs = hello.has_programs;
 	l->dispatch.has_queries = hello.queries;
 	l->dispatch.links = hello.links;
+	l->dispatch.has_files = hello.files;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
 	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);
@@ -247,6 +248,7 @@ static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 	[FRAME_MAP] = on_numbered,
 	[FRAME_FILE] = on_numbered,
 	[FRAME_CREDIT] = on_numbered,
+	[FRAME_ITEM] = on_numbered,
 
 	[FRAME_CONSOLE_DATA] = on_numbered,
 	[FRAME_CONSOLE_ERR] = on_numbered,

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/json.h"
 #include "base/outline.h"
 #include "base/screen.h"
 #include "base/shape.h"
@@ -220,6 +221,13 @@ static bool is_base64(const char *s, size_t n)
 }
 
 /* max_chars: 0 = no limit. False if the value does not fit its type. */
+static char *printed(const json_t *value)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	json_print(&text, value);
+	return buf_steal_str(&text);
+}
+
 static bool read_part(const struct trees *t, const struct outline *o, const char *type, json_t *value,
 		      uint64_t max_chars, struct mime_part *ret)
 {
@@ -241,7 +249,7 @@ static bool read_part(const struct trees *t, const struct outline *o, const char
 	else if (text && is_base64(text, n))
 		data = xstrndup(text, n);
 	else if (!json_is_string(value) && strstr(type, "json"))
-		data = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		data = printed(value);
 	if (!data)
 		return false;
 	*ret = (struct mime_part){ .type = xstrdup(type), .data = data, .len = strlen(data) };

@@ -44,6 +44,7 @@ struct run {
 	enum patience patience;
 	uint32_t telling;   /* the mark up to which to report once screens are drawn, or TELLING_END; 0 = none */
 	uint64_t client;    /* its owner; 0 = the conversation */
+	bool detached;	    /* results of other runs do not report it */
 	bool sent;	    /* sent on some connection, so it may have run */
 	bool abandoned;	    /* its end is acknowledged but not reported */
 	bool held;	    /* its end was reported; run_told() acknowledges it */
@@ -51,11 +52,13 @@ struct run {
 	bool taking;	    /* PID 1 was asked for the output so far */
 	bool after_kept;    /* a kept or old run was ahead of it when it was sent */
 	bool beside;	    /* a command that left the queue, so the next one need not wait for it */
+	bool queue_told;    /* the result of another run reported that this one is queued */
 	bool unseen;	    /* the waiter must first be shown the output from before it joined */
 	uint32_t told;	    /* the last mark that was reported */
 	uint64_t pinged_ms; /* when PID 1 was asked for a sign of life because the end is late; 0 = not yet */
 	struct buf request; /* the frame that starts it, sent again if a broken connection lost it */
 	struct collect *collect;
+	struct record *record; /* NULL = not recorded, or its end is */
 	struct timer *timer;
 	struct run_prompt prompt;
 	struct run_result result; /* pieces up to the last mark, or to the end, that were not reported yet */
@@ -87,6 +90,18 @@ void run_show_output(struct run *run, const struct wire_frame *frame);
 void run_catch_up(struct run *run, const struct wire_frame *frame);
 /* Announces a replay to the waiter, before the collected output is discarded. */
 void run_tell_replay(struct run *run);
+
+/* The record of a run; see recorder.h. Each function does nothing if the run is not recorded. */
+void run_record_begin(struct run *run, const struct run_spec *spec);
+/* A CALL frame, before the run begins again: a run of an earlier server gets its record now. */
+void run_record_replay(struct run *run, const struct wire_call *call);
+void run_record_start(struct run *run);
+void run_record_frame(struct run *run, const struct wire_frame *frame);
+void run_record_piece(struct run *run, const struct run_result *piece);
+void run_record_mark(struct run *run, uint32_t mark);
+void run_record_prompt(struct run *run);
+void run_record_answer(struct run *run);
+void run_record_end(struct run *run, const struct run_result *result, const struct fail *f);
 
 void run_prompt_begin(struct run *run, const struct run_spec *spec);
 void run_prompt_release(struct run_prompt *q);

@@ -150,10 +150,13 @@ void run_prompt_read(struct run *run, const struct wire_frame *frame)
 	q->told &= open && frame->type == FRAME_MARK;
 	q->inputs = MAX(q->inputs, now.inputs);
 	q->begun |= now.begun;
+	bool opens = open && !q->open;
 	q->open = open;
 	q->password = now.password;
 	free(q->prompt);
 	q->prompt = take_ptr(now.prompt);
+	if (opens)
+		run_record_prompt(run);
 }
 
 /* A command's prompt is reported once: a client that then waits again wants new output. A cell's prompt is reported
@@ -208,6 +211,7 @@ int run_input(struct dispatch *d, uint64_t number, const char *text, size_t n, s
 		return cause_set(f, FAIL_INVALID, CAUSE_INPUT_SIZE, "input is not valid UTF-8");
 	q->inputs++;
 	q->open = q->told = false;
+	run_record_answer(run);
 	buf_add(&q->typed, frame.data, frame.len);
 	if (d->open)
 		dispatch_send(d, &frame);

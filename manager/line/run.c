@@ -41,14 +41,17 @@ static void note_beginnings(struct dispatch *d)
 	list_for_each(run, &d->runs, struct run, node) {
 		if (run->ended)
 			continue;
-		if (!busy[run->kind] && !run->began_ms)
+		if (!busy[run->kind] && !run->began_ms) {
 			run->began_ms = loop_now_ms();
+			run_record_start(run);
+		}
 		busy[run->kind] |= !run->beside;
 	}
 }
 
 void run_free(struct run *run)
 {
+	run_record_end(run, /* result= */ NULL, /* f= */ NULL);
 	list_remove(&run->node);
 	buf_release(&run->request);
 	timer_free(run->timer);
@@ -93,7 +96,8 @@ static struct run_result take_result(struct run *run)
 /* Whether the result of `with` also reports the state of this run. */
 static bool rides(const struct run *run, const struct run *with)
 {
-	return run != with && run->kind != RUN_INSTALL && !run->client && (is_kept(run) || run_is_old(run));
+	return run != with && run->kind != RUN_INSTALL && !run->client && !run->detached &&
+	       (is_kept(run) || run_is_old(run));
 }
 
 /* Whether all screens of the answer to the waiter are drawn; if not, starts to draw the next one. */
@@ -125,7 +129,9 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 					      .ended = ended,
 					      .waits_for_input = run->prompt.open,
 					      .queued = !run->began_ms && !run->prompt.begun,
+					      .queue_told = run->queue_told,
 					      .age_ms = loop_now_ms() - run->started_ms };
+		run->queue_told = e->queued;
 		if (!ended)
 			continue;
 		e->result = take_result(run);
@@ -144,32 +150,17 @@ static struct run *begin_again(struct dispatch *d, struct run *run, const struct
 		return NULL;
 	if (!run)
 		run = run_new(d, frame->call, call.kind);
+	run_record_replay(run, &call);
 	run_prompt_restart(run);
 	run->ended = false;
 	run->telling = 0;
 	run->told = MAX(run->told, call.told);
+	run->detached |= call.detached;
 	run_prompt_read(run, frame);
 	return run;
 }
 
 /* --- reports ----------------------------------------------------------------------------------------------------- */
-
-/* Words the error of a run that timed out as the reference implementation does. */
-static void name_timeout(struct run_result *r, uint64_t timeout_seconds)
-{
-	unsigned long long s = timeout_seconds;
-	if (r->ending != ENDING_TIMEOUT || !s)
-		return;
-	if (!r->detail)
-		r->detail = xasprintf("stopped after %llu s", s);
-	/* Husk sent this interrupt; it is not an error of the code. */
-	if (!r->error_type || streq(r->error_type, "KeyboardInterrupt")) {
-		free(r->error_type);
-		free(r->error_message);
-		r->error_type = xstrdup("TimeoutError");
-		r->error_message = xasprintf("Execution timed out after %llus", s);
-	}
-}
 
 /* Reports the end to the waiter. */
 static void answer_end(struct run *run)
@@ -177,7 +168,6 @@ static void answer_end(struct run *run)
 	AUTO(run_result_release) struct run_result result = take_result(run);
 	struct run_waiter *w = run_take_waiter(run);
 	struct dispatch *d = run->dispatch;
-	name_timeout(&result, run->timeout_seconds);
 	if (w && !w->holds && !w->client && run->kind != RUN_INSTALL)
 		tell_kept(d, &result, run);
 	run->held = w && w->holds && run->ended;
@@ -253,6 +243,7 @@ void run_shown(struct run *run)
 static void fail_run(struct run *run, const struct fail *f)
 {
 	struct run_waiter *w = run_take_waiter(run);
+	run_record_end(run, /* result= */ NULL, f);
 	run_free(run);
 	if (w)
 		w->on_end(w, NULL, f);
@@ -262,6 +253,7 @@ static void take_piece(struct run *run)
 {
 	AUTO(run_result_release) struct run_result piece = { 0 };
 	collect_finish(run->collect, &piece);
+	run_record_piece(run, &piece);
 	run_result_append(&run->result, &piece);
 }
 
@@ -275,6 +267,7 @@ static void run_cut(struct run *run, enum ending ending, const struct fail *why)
 	result->duration_ms = run->began_ms ? loop_now_ms() - run->began_ms : 0;
 	free(result->detail);
 	result->detail = xstrdup(why->message);
+	run_record_end(run, result, NULL);
 	answer_end(run);
 }
 
@@ -445,6 +438,8 @@ static int put_request(struct buf *request, const struct dispatch *d, uint32_t c
 						.interactive = spec->interactive,
 						.rows = spec->rows,
 						.cols = spec->cols,
+						.by = spec->by,
+						.detached = spec->detached,
 						.timeout_ms = spec->timeout_seconds * 1000,
 						.stdout_limit = collect_stdout_limit(d->config),
 						.stderr_limit = collect_stderr_limit(d->config),
@@ -536,17 +531,23 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	run_prompt_begin(run, spec);
 	run->request = request;
 	request = (struct buf){ 0 };
-	run->waiter = w;
-	run->client = w->client;
-	w->run = run;
 	uint64_t queued_ms;
+	run->detached = spec->detached;
+	if (w) {
+		run->waiter = w;
+		run->client = w->client;
+		w->run = run;
+	}
 	run->after_kept = is_behind_kept(run, &queued_ms);
 	note_beginnings(d);
-	set_patience(run, spec->wait_ms, queued_ms);
+	if (w)
+		set_patience(run, spec->wait_ms, queued_ms);
 	d->used_ms = loop_now_ms();
 	/* PID 1 accepts only increasing numbers. Before its hello, older runs may have to be sent first. */
 	if (d->open)
 		run_send(run);
+	/* PID 1 works meanwhile. */
+	run_record_begin(run, spec);
 	return run->call;
 }
 
@@ -575,6 +576,8 @@ static void on_ended(struct run *run)
 	}
 	take_piece(run);
 	run->ended = true;
+	run_result_name_timeout(&run->result, run->timeout_seconds);
+	run_record_end(run, &run->result, NULL);
 	note_beginnings(d);
 	if (!is_kept(run) && !run->held)
 		tell_end(run);
@@ -596,6 +599,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 		collect_mark(run->collect, &mark);
 		take_piece(run);
 	}
+	run_record_mark(run, mark.number);
 	run->result.queued = mark.queued;
 	run->result.behind = mark.behind;
 	bool enough = run->waiter && run->taking && (run->patience == FOR_A_WHILE || mark.queued);
@@ -662,6 +666,7 @@ int runs_frame(struct dispatch *d, const struct wire_frame *frame)
 	if (r < 0)
 		return r;
 	run_show_output(run, frame);
+	run_record_frame(run, frame);
 	if (r == 1)
 		on_ended(run);
 	return 0;
@@ -679,6 +684,7 @@ void runs_release(struct dispatch *d)
 {
 	list_for_each(run, &d->runs, struct run, node) {
 		(void)run_take_waiter(run);
+		run->record = NULL; /* the run continues without this server, or its session has ended */
 		run_free(run);
 	}
 }

@@ -52,9 +52,13 @@ struct run_spec {
 	bool interactive;		    /* may prompt: see ENDING_WAITING and run_input() */
 	int rows, cols;			    /* terminal of an interactive command; 0 = 24 and 80 */
 	const struct wire_install *install; /* for an install */
+	const char *by;			    /* the program that starts it, for the record; NULL = unknown */
+	/* No waiter: the run is kept, and results of other runs do not report it. It is acknowledged when a waiter
+	 * has joined it and got its end, or by run_told(). */
+	bool detached;
 };
 
-/* Returns the run's number, or 0 with f if it cannot be started; w is then not called. */
+/* Returns the run's number, or 0 with f if it cannot be started; w is then not called. w is NULL for a detached run. */
 uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_waiter *w, struct fail *f);
 /* Waits for a run without a waiter. -1 with f: unknown number, already reported, has a waiter, or belongs to
  * another client. */
@@ -63,7 +67,7 @@ int run_join(struct dispatch *d, uint64_t number, uint64_t wait_ms, struct run_w
 int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, struct run_waiter *w);
 /* Replaces a waiter with another, which waits for the end. */
 void run_pass(struct run_waiter *from, struct run_waiter *to);
-/* Call it when the end is stored: PID 1 may then forget the run. */
+/* Call it when the end is stored or was fetched: PID 1 may then forget the run. Does nothing while a waiter waits. */
 void run_told(struct dispatch *d, uint64_t number);
 /* 0 if the run belongs to this client; -1 with f if not, or if the number is unknown or its end already
  * reported. */

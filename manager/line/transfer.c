@@ -33,21 +33,49 @@ void transfer_leave(struct transfer *t)
 	t->dispatch = NULL;
 }
 
-int transfer_begin(struct transfer *t, const struct wire_files *call, struct fail *f)
+static int check_open(const struct dispatch *d, struct fail *f)
+{
+	if (d->open)
+		return 0;
+	cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "Husk is reconnecting to the session");
+	return fail_hint(f, "Try again in a few seconds.");
+}
+
+/* The frame has the next number. */
+static void send_first(struct transfer *t, const struct buf *frame)
 {
 	struct dispatch *d = t->dispatch;
-	if (!d->open) {
-		cause_set(f, FAIL_BUSY, CAUSE_RECONNECTING, "Husk is reconnecting to the session");
-		return fail_hint(f, "Try again in a few seconds.");
-	}
-	AUTO(buf_release) struct buf frame = { 0 };
-	if (wire_put_files(&frame, d->last_call + 1, call) < 0)
-		return fail_set(f, FAIL_INVALID, "the path is not valid UTF-8");
 	t->call = t->last = dispatch_number(d);
 	d->used_ms = loop_now_ms();
-	dispatch_send(d, &frame);
+	dispatch_send(d, frame);
 	if (t->on_begun)
 		t->on_begun(t);
+}
+
+int transfer_begin(struct transfer *t, const struct wire_files *call, struct fail *f)
+{
+	AUTO(buf_release) struct buf frame = { 0 };
+	if (check_open(t->dispatch, f) < 0)
+		return -1;
+	if (wire_put_files(&frame, t->dispatch->last_call + 1, call) < 0)
+		return fail_set(f, FAIL_INVALID, "the path is not valid UTF-8");
+	send_first(t, &frame);
+	return 0;
+}
+
+int transfer_request(struct transfer *t, const struct wire_file_request *req, struct fail *f)
+{
+	AUTO(buf_release) struct buf frame = { 0 };
+	if (check_open(t->dispatch, f) < 0)
+		return -1;
+	if (!t->dispatch->has_files) {
+		cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
+			  "this session was created by an older Husk, which does not support requests about files");
+		return fail_hint(f, "Rebuild the images, then create a new session.");
+	}
+	if (wire_put_file_request(&frame, t->dispatch->last_call + 1, req) < 0)
+		return fail_set(f, FAIL_INVALID, "the path or its version is too long, or not valid");
+	send_first(t, &frame);
 	return 0;
 }
 

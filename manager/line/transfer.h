@@ -26,8 +26,9 @@ struct transfer {
 void transfer_join(struct transfer *t, struct dispatch *d);
 /* Ends the current transfer, if any, at PID 1 too. No callbacks. Idempotent. */
 void transfer_leave(struct transfer *t);
-/* Starts a transfer. */
+/* Starts a transfer, or a request about files in place, which has a number and an END like a transfer. */
 int transfer_begin(struct transfer *t, const struct wire_files *call, struct fail *f);
+int transfer_request(struct transfer *t, const struct wire_file_request *req, struct fail *f);
 /* Sends frames of the transfer. */
 void transfer_send(struct transfer *t, const struct buf *frames);
 /* Ends the transfer at PID 1. `t` stays joined, and the next transfer may begin. */

@@ -4,7 +4,7 @@
 #ifndef HUSK_MANAGER_LINE_VT_H
 #define HUSK_MANAGER_LINE_VT_H
 
-#include "base/buf.h"
+#include "base/frames.h"
 
 struct vt;
 
@@ -22,5 +22,7 @@ char *vt_take(struct vt *t);
 char *vt_prompt(struct vt *t);
 /* True in application cursor mode (DECCKM). */
 bool vt_application_keys(struct vt *t);
+/* Draws one feed in husk-emulator, and appends the frames of the answer (emulator-protocol.h). */
+void vt_answer(struct vt *t, const struct frame *feed, struct buf *out);
 
 #endif

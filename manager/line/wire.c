@@ -5,10 +5,10 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "kernels/entry.h"
+#include "kernels/item.h"
+#include "manager/line/wire-private.h"
 
 #define DETAIL_MAX 1000
-#define NOTICES_MAX 20
 /* Longer times in PID 1's frames are cut to this. */
 #define SECONDS_MAX (366 * 86400)
 
@@ -49,6 +49,8 @@ static int64_t payload_max(uint8_t type)
 		return FRAME_PAYLOAD_MAX;
 	case FRAME_ENTRY:
 		return ENTRY_FIXED + 2 * ENTRY_PATH_MAX;
+	case FRAME_ITEM:
+		return ITEM_BYTES_MAX;
 	case FRAME_DATA:
 		return 8 + FILE_DATA_MAX;
 	case FRAME_CONSOLE_DATA:
@@ -94,7 +96,7 @@ void wire_put(struct buf *out, enum frame_type type, uint32_t call, const void *
 	(void)frame_append(out, (uint8_t)type, call, payload, n);
 }
 
-static int put_json(struct buf *out, enum frame_type type, uint32_t call, json_t *payload)
+int wire_put_json(struct buf *out, enum frame_type type, uint32_t call, json_t *payload)
 {
 	AUTO(freep) char *text = payload ? json_dumps(payload, JSON_COMPACT) : NULL;
 	if (!text || strlen(text) > FRAME_PAYLOAD_MAX)
@@ -107,7 +109,7 @@ void wire_put_hello(struct buf *out, uint64_t epoch)
 {
 	json_auto_t *hello = json_pack("{s:i, s:i, s:I}", "version", PROTOCOL_VERSION, "min_version",
 				       PROTOCOL_VERSION_MIN, "fence", (json_int_t)epoch);
-	(void)put_json(out, FRAME_HELLO, 0, hello);
+	(void)wire_put_json(out, FRAME_HELLO, 0, hello);
 }
 
 static json_t *env_json(const struct strv *env)
@@ -140,19 +142,11 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 		json_object_set_new(payload, "cols", json_integer(run->cols));
 	if (payload && run->cwd)
 		json_object_set_new(payload, "cwd", json_string(run->cwd));
-	return put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
-}
-
-int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *files)
-{
-	json_auto_t *payload = files->export ?
-				       json_pack("{s:s, s:i, s:b, s:b}", "path", files->path, "window",
-						 (int)FILE_WINDOW_MAX, "whole", 1, "links", 1) :
-				       json_pack("{s:s, s:I, s:I}", "destination", files->path, "bytes",
-						 (json_int_t)files->bytes, "entries", (json_int_t)files->entries);
-	if (files->into && json_object_set_new(payload, "into", json_string(files->into)) < 0)
-		return -1;
-	return put_json(out, files->export ? FRAME_EXPORT : FRAME_IMPORT, call, payload);
+	if (payload && run->by)
+		json_object_set_new(payload, "by", json_string(run->by));
+	if (payload && run->detached)
+		json_object_set_new(payload, "detached", json_true());
+	return wire_put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
 }
 
 int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *console)
@@ -174,7 +168,7 @@ int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *
 	if (console->env && console->env->n && json_object_set_new(payload, "env", env_json(console->env)) < 0)
 		return -1;
 	AUTO(buf_release) struct buf frame = { 0 };
-	if (put_json(&frame, FRAME_CONSOLE, call, payload) < 0 || frame.len > CONSOLE_WANTED_MAX)
+	if (wire_put_json(&frame, FRAME_CONSOLE, call, payload) < 0 || frame.len > CONSOLE_WANTED_MAX)
 		return -1;
 	return buf_add(out, frame.data, frame.len);
 }
@@ -182,7 +176,7 @@ int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *
 void wire_put_console_size(struct buf *out, uint32_t call, int rows, int cols)
 {
 	json_auto_t *payload = json_pack("{s:i, s:i}", "rows", rows, "cols", cols);
-	(void)put_json(out, FRAME_CONSOLE_SIZE, call, payload);
+	(void)wire_put_json(out, FRAME_CONSOLE_SIZE, call, payload);
 }
 
 void wire_put_credit(struct buf *out, uint32_t call, uint32_t n)
@@ -199,7 +193,7 @@ void wire_put_claim(struct buf *out, const struct wire_claim *claim)
 					 (json_int_t)claim->lifetime_seconds, "env", env_json(claim->env));
 	if (claim->cwd)
 		json_object_set_new(payload, "cwd", json_string(claim->cwd));
-	(void)put_json(out, FRAME_CLAIM, 0, payload);
+	(void)wire_put_json(out, FRAME_CLAIM, 0, payload);
 }
 
 void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install)
@@ -213,10 +207,10 @@ void wire_put_install(struct buf *out, uint32_t call, const struct wire_install 
 			  (json_int_t)install->size_limit);
 	for (size_t i = 0; i < install->n_relays; i++)
 		json_array_append_new(relays, json_integer(install->relays[i]));
-	(void)put_json(out, FRAME_INSTALL, call, payload);
+	(void)wire_put_json(out, FRAME_INSTALL, call, payload);
 }
 
-static json_t *payload_json(const struct wire_frame *frame)
+json_t *wire_json(const struct wire_frame *frame)
 {
 	return json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
 }
@@ -232,7 +226,7 @@ static bool is_printable(const char *text)
 int wire_read_relay_get(const struct wire_frame *frame, struct wire_relay_get *ret)
 {
 	static const char *const passed[] = { "accept", "range", "if-none-match", "if-modified-since", "user-agent" };
-	json_auto_t *get = payload_json(frame);
+	json_auto_t *get = wire_json(frame);
 	json_int_t port = json_integer_value(json_object_get(get, "port"));
 	const char *method = json_string_value(json_object_get(get, "method"));
 	const char *target = json_string_value(json_object_get(get, "target"));
@@ -278,7 +272,7 @@ void wire_put_relay_answer(struct buf *out, uint32_t number, int status, int64_t
 	}
 	if (length >= 0)
 		json_object_set_new(answer, "length", json_integer(length));
-	(void)put_json(out, FRAME_RELAY_ANSWER, number, answer);
+	(void)wire_put_json(out, FRAME_RELAY_ANSWER, number, answer);
 }
 
 void wire_put_relay_end(struct buf *out, uint32_t number, int status, const char *error)
@@ -290,7 +284,7 @@ void wire_put_relay_end(struct buf *out, uint32_t number, int status, const char
 		json_object_set_new(end, "error", json_string(buf_str(&clean)));
 		json_object_set_new(end, "status", json_integer(status));
 	}
-	(void)put_json(out, FRAME_RELAY_END, number, end);
+	(void)wire_put_json(out, FRAME_RELAY_END, number, end);
 }
 
 static bool has_number(const json_t *object, const char *name)
@@ -331,7 +325,7 @@ static void read_calls(struct wire_hello *ret, const json_t *calls)
 
 int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, struct fail *f)
 {
-	json_auto_t *hello = frame->type == FRAME_HELLO ? payload_json(frame) : NULL;
+	json_auto_t *hello = frame->type == FRAME_HELLO ? wire_json(frame) : NULL;
 	json_t *version = json_object_get(hello, "version"), *last = json_object_get(hello, "last_call");
 	json_int_t number = json_integer_value(version), last_call = json_integer_value(last);
 	if (!json_is_integer(version) || last_call < 0 || last_call > UINT32_MAX / 2)
@@ -350,6 +344,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.has_programs = json_is_true(json_object_get(hello, "programs")),
 		.queries = json_is_true(json_object_get(hello, "queries")),
 		.links = json_is_true(json_object_get(hello, "links")),
+		.files = json_is_true(json_object_get(hello, "files")),
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));
@@ -358,7 +353,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 	return 0;
 }
 
-static char *sentence(const json_t *text)
+char *wire_sentence(const json_t *text)
 {
 	struct buf clean = { 0 };
 	if (!json_is_string(text))
@@ -384,11 +379,11 @@ static enum wire_event_kind event_kind(const char *name)
 
 void wire_read_event(const struct wire_frame *frame, struct wire_event *ret)
 {
-	json_auto_t *event = payload_json(frame);
+	json_auto_t *event = wire_json(frame);
 	*ret = (struct wire_event){
 		.kind = event_kind(json_string_value(json_object_get(event, "event"))),
-		.detail = sentence(json_object_get(event, "detail")),
-		.refused = sentence(json_object_get(event, "refused")),
+		.detail = wire_sentence(json_object_get(event, "detail")),
+		.refused = wire_sentence(json_object_get(event, "refused")),
 		.kernel_ready = kernel_is_up(event),
 		.lease_seconds = seconds(event, "lease_seconds"),
 		.has_lifetime = has_number(event, "lifetime_left_seconds"),
@@ -398,7 +393,7 @@ void wire_read_event(const struct wire_frame *frame, struct wire_event *ret)
 	if (cause)
 		ret->cause = cause_find(cause);
 	if (!ret->detail)
-		ret->detail = sentence(json_object_get(event, "cause"));
+		ret->detail = wire_sentence(json_object_get(event, "cause"));
 }
 
 void wire_event_release(struct wire_event *event)
@@ -415,8 +410,17 @@ static uint64_t count_of(const json_t *object, const char *name, uint64_t max)
 
 struct wire_call wire_read_call(const struct wire_frame *frame)
 {
-	json_auto_t *call = payload_json(frame);
-	return (struct wire_call){ .kind = kind_of(call), .told = (uint32_t)count_of(call, "told", UINT32_MAX) };
+	json_auto_t *call = wire_json(frame);
+	const char *by = json_string_value(json_object_get(call, "by"));
+	struct wire_call ret = { .kind = kind_of(call),
+				 .told = (uint32_t)count_of(call, "told", UINT32_MAX),
+				 .detached = json_is_true(json_object_get(call, "detached")) };
+	AUTO(buf_release) struct buf clean = { 0 };
+	if (by)
+		utf8_clean_name(&clean, by);
+	size_t n = MIN(clean.len, (size_t)RUN_BY_MAX);
+	memcpy(ret.by, buf_str(&clean), n - utf8_partial_end(clean.data, n));
+	return ret;
 }
 
 void wire_prompt_release(struct wire_prompt *q)
@@ -434,14 +438,14 @@ static int size_of(const json_t *object, const char *name, int standard, int max
 
 void wire_read_prompt(const struct wire_frame *frame, struct wire_prompt *ret)
 {
-	json_auto_t *fields = payload_json(frame);
+	json_auto_t *fields = wire_json(frame);
 	const char *state = json_string_value(json_object_get(fields, "state"));
 	*ret = (struct wire_prompt){
 		.interactive = json_is_true(json_object_get(fields, "interactive")),
 		.begun = state && !streq(state, "queued"),
 		.waiting = state && streq(state, "waiting"),
 		.password = json_is_true(json_object_get(fields, "password")),
-		.prompt = sentence(json_object_get(fields, "prompt")),
+		.prompt = wire_sentence(json_object_get(fields, "prompt")),
 		.inputs = (uint32_t)count_of(fields, "inputs", UINT32_MAX),
 		.rows = size_of(fields, "rows", TERMINAL_ROWS, TERMINAL_ROWS_MAX),
 		.cols = size_of(fields, "cols", TERMINAL_COLS, TERMINAL_COLS_MAX),
@@ -451,31 +455,31 @@ void wire_read_prompt(const struct wire_frame *frame, struct wire_prompt *ret)
 int wire_put_input(struct buf *out, uint32_t call, uint32_t number, const char *text, size_t n)
 {
 	json_auto_t *payload = json_pack("{s:I, s:s%}", "number", (json_int_t)number, "text", text, n);
-	return put_json(out, FRAME_INPUT, call, payload);
+	return wire_put_json(out, FRAME_INPUT, call, payload);
 }
 
 int wire_put_query(struct buf *out, uint32_t number, const struct wire_query *query)
 {
 	json_auto_t *payload = json_pack("{s:s, s:s%, s:I, s:i}", "kind", query->kind, "code", query->code, query->len,
 					 "cursor", (json_int_t)query->cursor, "detail", query->detail);
-	return put_json(out, FRAME_QUERY, number, payload);
+	return wire_put_json(out, FRAME_QUERY, number, payload);
 }
 
 void wire_put_take(struct buf *out, uint32_t call, bool aside)
 {
 	json_auto_t *payload = json_pack("{s:b}", "aside", aside);
-	(void)put_json(out, FRAME_TAKE, call, payload);
+	(void)wire_put_json(out, FRAME_TAKE, call, payload);
 }
 
 void wire_put_told(struct buf *out, uint32_t call, uint32_t mark)
 {
 	json_auto_t *payload = json_pack("{s:I}", "mark", (json_int_t)mark);
-	(void)put_json(out, FRAME_ACK, call, payload);
+	(void)wire_put_json(out, FRAME_ACK, call, payload);
 }
 
 int wire_read_mark(const struct wire_frame *frame, struct wire_mark *ret)
 {
-	json_auto_t *mark = payload_json(frame);
+	json_auto_t *mark = wire_json(frame);
 	const char *state = json_string_value(json_object_get(mark, "state"));
 	*ret = (struct wire_mark){
 		.number = (uint32_t)count_of(mark, "mark", UINT32_MAX),
@@ -492,37 +496,14 @@ int wire_read_mark(const struct wire_frame *frame, struct wire_mark *ret)
 
 char *wire_read_progress(const struct wire_frame *frame)
 {
-	json_auto_t *progress = payload_json(frame);
+	json_auto_t *progress = wire_json(frame);
 	const char *tail = json_string_value(json_object_get(progress, "tail"));
 	return tail && *tail ? xstrdup(tail) : NULL;
 }
 
-int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, bool *ret_below, struct fail *f)
-{
-	json_auto_t *end = payload_json(frame);
-	const char *ending = json_string_value(json_object_get(end, "ending"));
-	const json_t *list = json_object_get(end, "notices");
-	json_int_t dropped = json_integer_value(json_object_get(end, "notices_dropped"));
-	if (ret_below)
-		*ret_below = json_is_true(json_object_get(end, "below"));
-	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)NOTICES_MAX); i++) {
-		AUTO(freep) char *text = sentence(json_array_get(list, i));
-		if (text)
-			strv_add(notices, text);
-	}
-	if (dropped > 0)
-		strv_addf(notices, "and %lld more like these", (long long)dropped);
-	if (ending && streq(ending, "ok"))
-		return 0;
-	AUTO(freep) char *detail = sentence(json_object_get(end, "detail"));
-	bool refused = ending && streq(ending, "refused");
-	return fail_set(f, refused ? FAIL_BUSY : FAIL_INVALID, "%s",
-			detail ? detail : "the container did not report how the copy ended");
-}
-
 void wire_read_console_end(const struct wire_frame *frame, struct wire_console_end *ret)
 {
-	json_auto_t *end = payload_json(frame);
+	json_auto_t *end = wire_json(frame);
 	const char *ending = json_string_value(json_object_get(end, "ending"));
 	const json_t *code = json_object_get(end, "exit_code");
 	const char *cause = json_string_value(json_object_get(end, "cause"));
@@ -532,7 +513,7 @@ void wire_read_console_end(const struct wire_frame *frame, struct wire_console_e
 		.exit_code = (int)(json_integer_value(code) & 0xff),
 		.signal = (int)(json_integer_value(json_object_get(end, "signal")) & 0x7f),
 		.oom = json_is_true(json_object_get(end, "oom")),
-		.detail = sentence(json_object_get(end, "detail")),
+		.detail = wire_sentence(json_object_get(end, "detail")),
 	};
 }
 

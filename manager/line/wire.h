@@ -45,6 +45,8 @@ struct wire_run {
 	bool restart;			     /* for a cell: start a new interpreter */
 	bool interactive;		     /* may prompt */
 	int rows, cols;			     /* terminal of an interactive command; 0 = PID 1's default */
+	const char *by;			     /* the program that starts it; NULL = unknown */
+	bool detached;
 };
 /* The text must be valid UTF-8. -1 if it is not, or is too long for a frame. */
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run);
@@ -60,6 +62,28 @@ int wire_put_files(struct buf *out, uint32_t call, const struct wire_files *file
 /* The end of a transfer: 0 on success, else -1 with f filled from PID 1's message, cleaned. Adds PID 1's notices,
  * up to a limit. *ret_below (may be NULL): whether an import was placed below its path, under the name `into`. */
 int wire_read_files_end(const struct wire_frame *frame, struct strv *notices, bool *ret_below, struct fail *f);
+
+/* A request about files in place, for a PID 1 whose hello says that it supports them. */
+struct wire_file_request {
+	enum frame_type type; /* FRAME_FILES_… */
+	const char *path;     /* bytes, absolute and normalized */
+	const char *after;    /* LIST: the name before the page, as bytes; NULL = none */
+	size_t limit;	      /* LIST */
+	bool recursive;	      /* DELETE */
+	const char *tag;      /* DELETE, WRITE: the expected version; NULL = any */
+	bool whole;	      /* READ: a large file may come as a descriptor */
+	bool absent;	      /* WRITE: there must be no such file */
+	uint64_t bytes;	      /* WRITE: the size that was announced; 0 = unknown */
+};
+/* -1 if it is too long, or the tag is not valid UTF-8. */
+int wire_put_file_request(struct buf *out, uint32_t call, const struct wire_file_request *req);
+struct wire_request_end {
+	uint64_t total; /* LIST: names in the directory */
+	bool more;	/* LIST: there are more pages */
+	bool created;	/* MAKE, WRITE: there was nothing before */
+};
+/* 0 on success, else -1 with f filled from PID 1's cause and message. */
+int wire_read_request_end(const struct wire_frame *frame, struct wire_request_end *ret, struct fail *f);
 
 struct wire_console {
 	const struct strv *command; /* empty = a shell */
@@ -132,6 +156,7 @@ struct wire_hello {
 	bool has_programs;	/* supports consoles with pipes */
 	bool queries;		/* supports QUERY frames */
 	bool links;		/* supports ENTRY_LINK */
+	bool files;		/* supports requests about files in place */
 	uint64_t lease_seconds; /* PID 1's own; 0 = not reported */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;
@@ -197,7 +222,9 @@ int wire_put_query(struct buf *out, uint32_t number, const struct wire_query *qu
 /* The contents of a CALL frame, which announces a replayed run. */
 struct wire_call {
 	enum run_kind kind;
-	uint32_t told; /* the last mark that was reported, as far as PID 1 knows */
+	uint32_t told;		 /* the last mark that was reported, as far as PID 1 knows */
+	char by[RUN_BY_MAX + 1]; /* as in wire_run, clean UTF-8; "" = unknown */
+	bool detached;
 };
 struct wire_call wire_read_call(const struct wire_frame *frame);
 

@@ -47,7 +47,8 @@ enum cause {
 	CAUSE_LIMIT_SESSIONS,
 	CAUSE_LIMIT_CONVERSATION_SESSIONS,
 	CAUSE_LIMIT_CONVERSATIONS,
-	CAUSE_TOO_MUCH, /* memory, CPUs or disk beyond the operator's limit */
+	CAUSE_LIMIT_TENANT, /* sessions, memory, streams or exports of a tenant */
+	CAUSE_TOO_MUCH,	    /* memory, CPUs or disk beyond the operator's limit */
 	CAUSE_TOO_LITTLE,
 	CAUSE_USER_TAKEN,  /* another session has the same user; the registry then tries another name */
 	CAUSE_NOT_LISTED,  /* the operator does not offer this image */
@@ -89,6 +90,17 @@ enum cause {
 	CAUSE_NOT_EXPORTED,
 	CAUSE_FOLDER_TOO_LARGE, /* the folder of a program, which is copied with it */
 	CAUSE_PATH_DENIED,	/* a host path outside the allowed folders */
+	CAUSE_NO_FILE,		/* no file or directory of this name in the session; this and the next ones */
+	CAUSE_PATH_OUTSIDE,	/* the path is not below a directory that the session may write to */
+	CAUSE_NOT_DIRECTORY,	/* it is not a directory, or leads through something that is not one */
+	CAUSE_IS_DIRECTORY,
+	CAUSE_NOT_FILE, /* it is neither a file nor a directory */
+	CAUSE_FILE_EXISTS,
+	CAUSE_NOT_EMPTY,    /* a directory that is not empty is only deleted on request */
+	CAUSE_FILE_CHANGED, /* it is not the expected version, or changed while it was read */
+	CAUSE_FILE_DENIED,  /* its permissions do not allow it, or it always exists */
+	CAUSE_NO_ROOM,
+	CAUSE_FILE_LIMIT, /* a directory has more names than one request can examine */
 
 	/* --- attaching to another process --- */
 	CAUSE_NO_SERVER,     /* the connection was lost */

@@ -237,6 +237,11 @@ const struct setting config_settings[] = {
 		   "Whether other programs of the same user may use the sessions of a running server, over a socket in "
 		   "the state folder.",
 		   "off") },
+	{ NUMBER("SERVE_MAX_CONNECTIONS", serve_max_connections, "256", 1, 65536),
+	  DESCRIBE(SERVER, "Maximum number of connections to `husk serve`. Further ones are answered with 503.",
+		   "2000") },
+	{ NUMBER("SERVE_MAX_STREAMS_PER_KEY", serve_max_streams_per_key, "32", 1, 65536),
+	  DESCRIBE(SERVER, "Maximum number of streams of events that one key may read at the same time.", "1000") },
 	{ CHOICE("HUSK_TRANSPORT", transport, "auto", transports),
 	  DESCRIBE(SERVER,
 		   "How sessions are reached: `socket` is mounted into the container, `exec` runs a docker client per "
@@ -263,8 +268,20 @@ const struct setting config_settings[] = {
 		   "least 16 characters. Servers that share a store need the same key.",
 		   "$(openssl rand -base64 32)") },
 	{ SECRET("API_BASE_URL", api_base_url), .usual = "none",
-	  DESCRIBE(STORE, "Not used. It is accepted so that settings files of other servers work.",
-		   "https://api.example.com") },
+	  DESCRIBE(
+		  STORE,
+		  "Address of `husk serve` in links to exports, such as that of a proxy before it. By default it is the "
+		  "address that the request used.",
+		  "https://api.example.com") },
+
+	/* --- records --------------------------------------------------------------------------------------------- */
+	{ SIZE("RECORD_MAX_SIZE_PER_SESSION", record_max_size_per_session, "8m", MIB, TIB),
+	  DESCRIBE(HISTORY,
+		   "Memory of the server for the output of a session's runs and its journal. Above it the oldest "
+		   "output is dropped; number, times and ending of the runs stay.",
+		   "32m") },
+	{ SIZE("RECORD_MAX_SIZE", record_max_size, "64m", MIB, TIB),
+	  DESCRIBE(HISTORY, "The same for all sessions of a server together.", "256m") },
 
 	/* --- history --------------------------------------------------------------------------------------------- */
 	{ BOOL("HISTORY_KEEPS_CODE", history_keeps_code, "false"),

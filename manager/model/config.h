@@ -56,8 +56,9 @@ struct config {
 	uint64_t dependency_max_size;	  /* bytes of one set of packages */
 	uint64_t dependency_cache_size;	  /* bytes of all sets */
 	uint64_t dependency_max_age_days; /* maximum age of a set of packages that leaves a version open */
-	bool history_keeps_code;	  /* keep code and output in the store, encrypted */
-	uint64_t history_max_age_days;	  /* days to keep a session's history after its end; 0 = forever */
+	uint64_t record_max_size_per_session, record_max_size; /* bytes of runs and journals in memory */
+	bool history_keeps_code;			       /* keep code and output in the store, encrypted */
+	uint64_t history_max_age_days; /* days to keep a session's history after its end; 0 = forever */
 
 	/* SESSION_* in seconds */
 	uint64_t lease;
@@ -91,9 +92,10 @@ struct config {
 	char *database_url; /* DATABASE_URL; NULL and no postgres_host = the embedded store */
 	char *postgres_user, *postgres_password, *postgres_db, *postgres_host;
 	uint64_t postgres_port;
-	char *thread_id;     /* HUSK_THREAD_ID; NULL = the conversation that is kept in the state folder */
-	uint64_t transport;  /* HUSK_TRANSPORT: an enum transport_choice */
-	uint64_t log;	     /* HUSK_LOG: an enum log_level */
+	char *thread_id;    /* HUSK_THREAD_ID; NULL = the conversation that is kept in the state folder */
+	uint64_t transport; /* HUSK_TRANSPORT: an enum transport_choice */
+	uint64_t log;	    /* HUSK_LOG: an enum log_level */
+	uint64_t serve_max_connections, serve_max_streams_per_key; /* of `husk serve` */
 	bool attach;	     /* HUSK_ATTACH: programs of this user may attach to sessions */
 	char *docker;	     /* HUSK_DOCKER: the client to run, default "docker" */
 	const char *engine;  /* engine kind; NULL = docker. Not a setting yet */

@@ -17,6 +17,14 @@ void export_info_release(struct export_info *info)
 	*info = (struct export_info){ 0 };
 }
 
+void file_info_release(struct file_info *info)
+{
+	free(info->name);
+	free(info->target);
+	free(info->etag);
+	*info = (struct file_info){ 0 };
+}
+
 void copy_result_release(struct copy_result *r)
 {
 	free(r->source);

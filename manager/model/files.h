@@ -47,6 +47,35 @@ struct copy_result {
 	struct export_info export; /* set for a successful export */
 };
 
+enum file_type {
+	FILE_REGULAR,
+	FILE_DIRECTORY,
+	FILE_SYMLINK,
+	FILE_OTHER, /* a pipe, a socket or a device */
+	FILE_TYPES
+};
+
+/* A file, directory or link in a session. Names and targets are bytes, and need not be valid UTF-8. */
+struct file_info {
+	char *name; /* without its directory; "" in an answer about one path */
+	enum file_type type;
+	uint32_t mode;	   /* permission bits */
+	uint64_t size;	   /* of a file; else 0 */
+	uint64_t mtime_ms; /* wall clock; 0 = before 1970 */
+	char *target;	   /* of a symbolic link; NULL = none */
+	char *etag;	   /* changes whenever the file does; without quotes */
+};
+void file_info_release(struct file_info *info);
+
+/* A page of a directory. */
+struct file_page {
+	struct file_info directory; /* the directory itself */
+	struct file_info *v;	    /* its names, sorted by their bytes */
+	size_t n;
+	uint64_t total; /* names in the directory, on all pages */
+	bool more;	/* another page follows, after the last name of this one */
+};
+
 void export_info_release(struct export_info *info);
 void copy_result_release(struct copy_result *r);
 

@@ -1,5 +1,7 @@
 #include "manager/model/limits.h"
 
+#include <jansson.h>
+
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 
@@ -171,4 +173,39 @@ int limits_check_machine(const struct config *c, const struct limits_wanted *wan
 {
 	struct ceiling memory = memory_ceiling(c, m->memory), cpus = cpu_ceiling(c, m->cpus);
 	return check_most(&memory, wanted->memory, f) < 0 ? -1 : check_most(&cpus, quota_of(wanted->cpus), f);
+}
+
+/* --- in the store ------------------------------------------------------------------------------------------------- */
+
+char *limits_to_json(const struct limits *l, bool network)
+{
+	return xasprintf(
+		"{\"memory\":%llu,\"cpu_quota\":%llu,\"pids\":%llu,\"tmpfs\":%llu,\"home\":%llu,\"network\":%s}",
+		(unsigned long long)l->memory, (unsigned long long)l->cpu_quota, (unsigned long long)l->pids,
+		(unsigned long long)l->tmpfs, (unsigned long long)l->home, network ? "true" : "false");
+}
+
+static void read_one(const json_t *o, const char *name, uint64_t *at)
+{
+	json_int_t value = json_integer_value(json_object_get(o, name));
+	if (value > 0)
+		*at = (uint64_t)value;
+}
+
+bool limits_json_has_network(const char *text)
+{
+	json_auto_t *o = text ? json_loads(text, 0, NULL) : NULL;
+	return !json_is_false(json_object_get(o, "network"));
+}
+
+struct limits limits_from_json(const char *text, const struct config *config)
+{
+	struct limits l = limits_default(config);
+	json_auto_t *o = text ? json_loads(text, 0, NULL) : NULL;
+	read_one(o, "memory", &l.memory);
+	read_one(o, "cpu_quota", &l.cpu_quota);
+	read_one(o, "pids", &l.pids);
+	read_one(o, "tmpfs", &l.tmpfs);
+	read_one(o, "home", &l.home);
+	return l;
 }

@@ -188,3 +188,19 @@ void run_result_append(struct run_result *r, struct run_result *more)
 	run_result_release(r);
 	*r = all;
 }
+
+void run_result_name_timeout(struct run_result *r, uint64_t timeout_seconds)
+{
+	unsigned long long s = timeout_seconds;
+	if (r->ending != ENDING_TIMEOUT || !s)
+		return;
+	if (!r->detail)
+		r->detail = xasprintf("stopped after %llu s", s);
+	/* Husk sent this interrupt; it is not an error of the code. */
+	if (!r->error_type || streq(r->error_type, "KeyboardInterrupt")) {
+		free(r->error_type);
+		free(r->error_message);
+		r->error_type = xstrdup("TimeoutError");
+		r->error_message = xasprintf("Execution timed out after %llus", s);
+	}
+}

@@ -111,6 +111,7 @@ struct earlier_result {
 	bool ended;	      /* false: still running, and will be reported again */
 	bool waits_for_input; /* it has an open prompt */
 	bool queued;	      /* it is still queued */
+	bool queue_told;      /* an earlier result already reported that it is queued */
 	uint64_t age_ms;
 	struct run_result result;
 };
@@ -123,6 +124,9 @@ void run_result_add_part(struct run_result *r, struct run_part part);
 /* Approximate size of the result's texts and displays, including earlier runs. */
 size_t run_result_weight(const struct run_result *r);
 #define RUN_RESULT_HEAVY (256u << 10)
+
+/* Words the error of a run that timed out as the reference implementation does. 0 seconds = unknown. */
+void run_result_name_timeout(struct run_result *r, uint64_t timeout_seconds);
 
 void mime_bundle_release(struct mime_bundle *b);
 void mime_bundle_copy(struct mime_bundle *ret, const struct mime_bundle *b);

@@ -67,3 +67,21 @@ void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n)
 	crypto_generichash_final(&state, hash, sizeof(hash));
 	sodium_bin2hex(ret, TOKEN_HASH_SIZE, hash, sizeof(hash));
 }
+
+void token_sign(char ret[SIGNATURE_SIZE], const char *key, const char *text)
+{
+	unsigned char hash[crypto_auth_hmacsha512256_BYTES];
+	crypto_auth_hmacsha512256_state state;
+	crypto_auth_hmacsha512256_init(&state, (const unsigned char *)key, strlen(key));
+	crypto_auth_hmacsha512256_update(&state, (const unsigned char *)text, strlen(text));
+	crypto_auth_hmacsha512256_final(&state, hash);
+	sodium_bin2base64(ret, SIGNATURE_SIZE, hash, sizeof(hash), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	sodium_memzero(&state, sizeof(state));
+}
+
+bool token_is_signed(const char *signature, const char *key, const char *text)
+{
+	char own[SIGNATURE_SIZE];
+	token_sign(own, key, text);
+	return strlen(signature) == SIGNATURE_SIZE - 1 && sodium_memcmp(signature, own, SIGNATURE_SIZE - 1) == 0;
+}

@@ -22,5 +22,11 @@ void token_make_uuid(char ret[UUID_SIZE]);
  * where each ends. */
 #define TOKEN_HASH_SIZE 33
 void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n);
+/* A keyed hash of a text (HMAC-SHA-512/256) in the base64 of URLs, which proves that it was made with this key. The key
+ * may be any text. */
+#define SIGNATURE_SIZE 44
+void token_sign(char ret[SIGNATURE_SIZE], const char *key, const char *text);
+/* Compares in constant time. */
+bool token_is_signed(const char *signature, const char *key, const char *text);
 
 #endif

@@ -222,6 +222,7 @@ static void on_tasks(void *ctx, const struct task_list *list, const struct fail 
 		*t = list->v[s->n_tasks];
 		t->id = keep(s, t->id);
 		t->tool = keep(s, t->tool);
+		t->face = keep(s, t->face);
 		t->thread = t->session = t->result = NULL;
 	}
 	prepare(s);
@@ -428,7 +429,7 @@ void adopt_all(struct conversation *c)
 	conversation_prepare(c, &s->wait);
 }
 
-bool adopt_is_busy(const struct conversation *c)
+bool conversation_is_adopting(const struct conversation *c)
 {
 	const struct adoptions *a = c->registry->adoptions;
 	list_for_each(s, &a->searches, struct search, node)

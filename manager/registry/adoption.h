@@ -16,11 +16,9 @@ struct adoptions *adoptions_free(struct adoptions *a);
 void adopt_one(struct conversation *c, const char *id);
 /* Likewise for a name or the beginning of an id (handle.h), which the store resolves. */
 void adopt_word(struct conversation *c, const char *word);
-/* Takes over all sessions of the conversation whose server is dead, in the background. */
+/* Takes over all sessions of the conversation whose server is dead, in the background. ops_adopted() follows, and
+ * conversation_is_adopting() (manager.h) is true until then. */
 void adopt_all(struct conversation *c);
-/* True while a search for sessions of this conversation is under way. ops_adopted() follows at the end of each
- * search. */
-bool adopt_is_busy(const struct conversation *c);
 /* Drops the searches of a conversation that is being closed. */
 void adopt_forget(struct conversation *c);
 

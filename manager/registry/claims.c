@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/utf8.h"
-#include "manager/registry/kept-limits.h"
+#include "manager/registry/journal.h"
 #include "manager/registry/kept-outputs.h"
 
 /* Longest cause that the store keeps. */
@@ -21,17 +21,19 @@ static struct store_job *claim(struct session_entry *entry, struct session_recor
 	const struct config *c = r->config;
 	const struct session *s = entry->session;
 	uint64_t now = store_now_ms();
-	AUTO(freep) char *limits = kept_limits_write(session_limits(s), session_network(s));
+	AUTO(freep) char *limits = limits_to_json(session_limits(s), session_network(s));
 	row.runtime = session_runtime(s)->name;
 	row.container = session_container(s);
 	row.mark = session_mark(s);
 	row.name = row.state == ROW_WARM ? NULL : entry->name;
+	row.labels = row.state == ROW_WARM ? NULL : entry->labels;
 	row.image = session_image(s);
 	row.owner = r->self.id;
 	row.owner_host = r->self.place;
 	row.owner_pid = r->self.pid;
 	row.epoch = session_epoch(s);
 	row.limits = limits;
+	row.memory = session_limits(s)->memory;
 	row.lease_until = lease_until(r);
 	row.created = row.used = now;
 	row.ends = now + c->max_lifetime * 1000;
@@ -89,6 +91,7 @@ static struct session_update now_of(const struct session_entry *entry)
 		.used = store_now_ms() - session_idle_ms(s),
 		.busy = session_is_busy(s),
 		.transport = up ? session_transport(s) : NULL,
+		.labels = entry->labels,
 	};
 }
 
@@ -209,7 +212,8 @@ static void keep_text(struct session_entry *entry, const struct begun_run *run)
 								     .content = text });
 }
 
-void log_run_told(struct session_entry *entry, uint64_t number, const struct run_result *result)
+static void put_outputs(struct session_entry *entry, uint64_t number, const struct run_result *result,
+			void (*on_stored)(void *ctx, const char *session, uint64_t seq, const struct fail *f))
 {
 	if (!entry->registry->config->history_keeps_code || !result)
 		return;
@@ -222,7 +226,14 @@ void log_run_told(struct session_entry *entry, uint64_t number, const struct run
 						     .at = result->stdout_bytes + result->stderr_bytes,
 						     .make = kept_outputs_text,
 						     .release = kept_outputs_free,
-						     .ctx = outputs });
+						     .ctx = outputs,
+						     .on_stored = on_stored,
+						     .stored_ctx = entry->registry });
+}
+
+void log_run_told(struct session_entry *entry, uint64_t number, const struct run_result *result)
+{
+	put_outputs(entry, number, result, /* on_stored= */ NULL);
 }
 
 void log_run_began(struct session_entry *entry, const struct begun_run *run)
@@ -249,9 +260,8 @@ void log_adopted(struct session_entry *entry)
 							.up_to = true });
 }
 
-void log_run_ended(struct session_entry *entry, const struct ended_run *run)
+static void put_ended(struct session_entry *entry, const struct ended_run *run)
 {
-	log_run_told(entry, run->number, run->result);
 	store_execution_put(entry->registry->store, &(struct execution_record){ .session = session_id(entry->session),
 										.seq = run->number,
 										.tool = run_tool(run->kind),
@@ -259,6 +269,26 @@ void log_run_ended(struct session_entry *entry, const struct ended_run *run)
 										.ended = store_now_ms(),
 										.ending = run->ending,
 										.out_bytes = run->out_bytes });
+}
+
+void log_run_ended(struct session_entry *entry, const struct ended_run *run)
+{
+	log_run_told(entry, run->number, run->result);
+	put_ended(entry, run);
+}
+
+static void on_outputs_stored(void *ctx, const char *session, uint64_t number, const struct fail *f)
+{
+	struct registry *r = ctx;
+	struct session_entry *entry = f ? NULL : registry_find(r, session);
+	if (entry)
+		journal_stored(entry->journal, number);
+}
+
+void log_detached_ended(struct session_entry *entry, const struct ended_run *run)
+{
+	put_outputs(entry, run->number, run->result, on_outputs_stored);
+	put_ended(entry, run);
 }
 
 void log_terminal(struct session_entry *entry, const struct ended_run *terminal)

@@ -54,6 +54,8 @@ struct ended_run {
 	const struct run_result *result; /* what was delivered; NULL = nothing */
 };
 void log_run_ended(struct session_entry *entry, const struct ended_run *run);
+/* Likewise for a detached run. Once its output is stored, PID 1 may forget the run. */
+void log_detached_ended(struct session_entry *entry, const struct ended_run *run);
 /* For an adopted session: adds the runs that its former server started and did not record before it was killed. */
 void log_adopted(struct session_entry *entry);
 /* Stores the outputs of a result that was delivered, if HISTORY_KEEPS_CODE is set. The run may still be active. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/work.h"
+#include "manager/line/run.h"
 #include "manager/model/cause.h"
 #include "manager/registry/own-id.h"
 
@@ -111,8 +112,9 @@ void conversation_prepare(struct conversation *c, struct conversation_wait *wait
 	prepare_next(c);
 }
 
-struct conversation *conversation_new(struct registry *r, const struct conversation_spec *spec)
+struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec)
 {
+	struct registry *r = &m->registry;
 	struct conversation *c = new0(struct conversation);
 	const char *id = spec && spec->id ? spec->id : r->config->thread_id;
 	c->registry = r;
@@ -120,6 +122,7 @@ struct conversation *conversation_new(struct registry *r, const struct conversat
 	c->max_sessions = spec && spec->max_sessions ? spec->max_sessions : r->config->max_sessions_per_thread;
 	list_init(&c->waits);
 	list_init(&c->warm.node);
+	list_init(&c->watches);
 	list_append(&r->conversations, &c->node);
 	return c;
 }
@@ -131,6 +134,78 @@ void conversation_free(struct conversation *c)
 	if (c->work)
 		work_forget(c->work);
 	list_remove(&c->node);
+	list_for_each(w, &c->watches, struct conversation_watch, node)
+		free(w);
+	free(c->tasks);
 	free(c->id);
 	free(c);
+}
+
+/* --- faces ------------------------------------------------------------------------------------------------------- */
+
+static struct task_handler *find_tasks(const struct conversation *c, const char *face)
+{
+	for (size_t i = 0; i < c->n_tasks; i++)
+		if (streq(c->tasks[i].face, face))
+			return &c->tasks[i];
+	return NULL;
+}
+
+const struct task_handler *conversation_tasks(const struct conversation *c, const char *face)
+{
+	const struct task_handler *h = find_tasks(c, face);
+	return h && h->word ? h : NULL;
+}
+
+void conversation_take_tasks(struct conversation *c, const struct task_handler *handler)
+{
+	const char *face = handler->face ? handler->face : FACE_MCP;
+	struct task_handler *h = find_tasks(c, face);
+	if (!h) {
+		c->tasks = xrealloc(c->tasks, (c->n_tasks + 1) * sizeof(*c->tasks));
+		h = &c->tasks[c->n_tasks++];
+	}
+	*h = *handler;
+	h->face = face;
+}
+
+void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx)
+{
+	struct conversation_watch *w = new0(struct conversation_watch);
+	w->fn = fn;
+	w->ctx = ctx;
+	list_append(&c->watches, &w->node);
+}
+
+void conversation_unwatch(struct conversation *c, void (*fn)(void *ctx), void *ctx)
+{
+	list_for_each(w, &c->watches, struct conversation_watch, node)
+		if (w->fn == fn && w->ctx == ctx) {
+			list_remove(&w->node);
+			free(w);
+			return;
+		}
+}
+
+void conversation_end_client(struct conversation *c, uint64_t client)
+{
+	AUTO(fail_release) struct fail foreign = { 0 };
+	list_for_each(entry, &c->registry->entries, struct session_entry, node)
+		if (!*entry->warm &&
+		    conversation_check(c, entry->conversation, session_id(entry->session), &foreign) == 0)
+			runs_end_client(session_dispatch(entry->session), client);
+}
+
+void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
+			       void *ctx)
+{
+	AUTO(fail_release) struct fail foreign = { 0 };
+	list_for_each(entry, &c->registry->entries, struct session_entry, node) {
+		const struct session *s = entry->session;
+		if (session_state(s) == SESSION_STOPPING || session_is_lost(s) ||
+		    conversation_check(c, entry->conversation, session_id(s), &foreign) < 0)
+			continue;
+		struct session_info info = session_entry_info(entry);
+		fn(ctx, &info);
+	}
 }

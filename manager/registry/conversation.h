@@ -5,6 +5,9 @@
 
 #include "manager/registry/registry.h"
 
+/* The face of a task whose handler names none. */
+#define FACE_MCP "mcp"
+
 /* A wait for a conversation's id, embedded in its owner. Initialise with list_init(&node). */
 struct conversation_wait {
 	struct list node;
@@ -23,10 +26,19 @@ struct conversation {
 	struct work *work;
 	bool awake;
 	struct conversation_wait warm; /* for the files that the warm pool needs */
-	struct task_handler tasks;     /* its functions are NULL if the face has no tasks */
-	void (*on_session)(void *ctx); /* a session has joined the conversation; may be NULL */
-	void *on_session_ctx;
+	struct task_handler *tasks;    /* one for each face */
+	size_t n_tasks;
+	struct list watches; /* of struct conversation_watch */
 };
+
+struct conversation_watch {
+	struct list node;
+	void (*fn)(void *ctx);
+	void *ctx;
+};
+
+/* The handler of this face's tasks; NULL if there is none, or if it has no functions. */
+const struct task_handler *conversation_tasks(const struct conversation *c, const char *face);
 
 /* Finds the conversation's id and calls the wait. make: also creates the id if there is none, and takes this server's
  * lock, before anything exists that other servers could see. A wait that is unlinked is not called. */
@@ -37,8 +49,6 @@ bool conversation_is_prepared(const struct conversation *c);
 /* 0 if `owner`, the conversation id of a session, is this conversation; else -1 with f. */
 int conversation_check(const struct conversation *c, const char *owner, const char *session, struct fail *f);
 
-/* Adds the conversation to the registry's list. */
-struct conversation *conversation_new(struct registry *r, const struct conversation_spec *spec);
 /* Drops its waits. Nothing else may refer to it any more. */
 void conversation_free(struct conversation *c);
 

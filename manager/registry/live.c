@@ -8,6 +8,8 @@
 #define PIECES_MAX 10000
 /* The loop itself cleans at most this number of bytes; a worker job cleans more. */
 #define LIGHT_BYTES (64u << 10)
+/* A tail for which no worker job is started is cut to this number of bytes. */
+#define CUT_BYTES (256u << 10)
 
 static void forget_tail(struct live *l)
 {
@@ -26,8 +28,8 @@ void live_release(struct live *l)
 
 static void show(struct live *l, int stream, const char *text, size_t n)
 {
-	if (n && l->request->on_output)
-		l->request->on_output(l->request->ctx, stream, text, n);
+	if (n && l->viewer.on_output)
+		l->viewer.on_output(l->viewer.ctx, stream, text, n);
 }
 
 /* last: no bytes follow that could complete a character. */
@@ -59,7 +61,7 @@ void live_display(struct live *l, const struct shown_display *display)
 {
 	if (display->clear) {
 		live_release(l);
-		*l = (struct live){ .request = l->request };
+		*l = (struct live){ .viewer = l->viewer };
 	} else if (!display->update) {
 		if (l->known_displays) {
 			l->known_displays--;
@@ -68,7 +70,7 @@ void live_display(struct live *l, const struct shown_display *display)
 		l->displays++;
 	}
 	l->began = true;
-	l->request->on_display(l->request->ctx, display);
+	l->viewer.on_display(l->viewer.ctx, display);
 }
 
 /* Consecutive pieces belong to different streams, so each stream has one of the last two. */
@@ -106,8 +108,8 @@ static void show_answer(struct live *l, const struct run_result *r)
 	for (size_t i = 0; i < r->n_parts; i++) {
 		const struct run_part *part = &r->parts[i];
 		if (part->kind == PART_DISPLAY)
-			l->request->on_display(l->request->ctx,
-					       &(struct shown_display){ .bundle = &r->displays[part->display] });
+			l->viewer.on_display(l->viewer.ctx,
+					     &(struct shown_display){ .bundle = &r->displays[part->display] });
 		else if (part->text)
 			show(l, part->kind == PART_STDOUT ? 1 : 2, part->text, strlen(part->text));
 	}
@@ -120,12 +122,41 @@ static void show_gap(struct live *l, int stream, uint64_t missing)
 		show(l, stream, line, strlen(line));
 }
 
-bool live_end_is_heavy(const struct live *l)
+static size_t tail_bytes(const struct live *l)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->n_tail; i++)
 		n += l->tail[i].bytes.len;
-	return n > LIGHT_BYTES;
+	return n;
+}
+
+bool live_end_is_heavy(const struct live *l)
+{
+	return tail_bytes(l) > LIGHT_BYTES;
+}
+
+void live_cut_tail(struct live *l)
+{
+	size_t n = tail_bytes(l), over = n - MIN(n, (size_t)CUT_BYTES);
+	for (size_t i = 0; over && i < l->n_tail; i++) {
+		struct buf *bytes = &l->tail[i].bytes;
+		size_t cut = MIN(over, bytes->len);
+		over -= cut;
+		/* The rest of a character that is cut goes too. */
+		if (!over)
+			cut += utf8_partial_start(bytes->data + cut, bytes->len - cut);
+		buf_consume(bytes, cut);
+	}
+}
+
+void live_mark(struct live *l, uint64_t stdout_bytes, uint64_t stderr_bytes)
+{
+	/* A character may continue after the mark, so it stays unfinished if nothing is missing. */
+	if (l->n_tail || stdout_bytes > l->shown[0] || stderr_bytes > l->shown[1])
+		live_end(l, &(struct run_result){ .stdout_bytes = stdout_bytes, .stderr_bytes = stderr_bytes });
+	memset(l->shown, 0, sizeof(l->shown));
+	memset(l->known, 0, sizeof(l->known));
+	l->displays = l->known_displays = 0;
 }
 
 void live_end(struct live *l, const struct run_result *r)

@@ -5,7 +5,9 @@
 #include "manager/deps/set.h"
 #include "manager/engine/open.h"
 #include "manager/registry/adoption.h"
+#include "manager/registry/journal.h"
 #include "manager/registry/keeper.h"
+#include "manager/registry/known-keys.h"
 #include "manager/registry/own-id.h"
 #include "manager/registry/task.h"
 #include "manager/registry/warm.h"
@@ -52,6 +54,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	r->keeper = keeper_new(r);
 	r->adoptions = adoptions_new(r);
 	r->warm = warm_new(r);
+	r->journals = journals_new(loop, config, &r->metrics);
 	return m;
 }
 
@@ -78,11 +81,15 @@ struct manager *manager_free(struct manager *m)
 	r->fitting = fitting_free(r->fitting);
 	bool sessions_stay = keeper_leave(r->keeper);
 	warm_free(r->warm);
+	known_keys_free(r->keys);
+	signing_key_free(r);
+	metrics_release(&r->metrics);
 	adoptions_free(r->adoptions);
 	keeper_free(r->keeper);
 	tasks_forget(r, NULL);
 	list_for_each(entry, &r->entries, struct session_entry, node)
 		session_entry_free(entry);
+	journals_free(r->journals);
 	list_for_each(c, &r->conversations, struct conversation, node)
 		conversation_free(c);
 	fence_free(r->fence);
@@ -93,26 +100,22 @@ struct manager *manager_free(struct manager *m)
 	return NULL;
 }
 
-void op_cancel(struct op *op)
+const char *conversation_id(const struct conversation *c)
 {
-	list_remove(&op->node);
-	if (op->type->cancel)
-		op->type->cancel(op);
-	op_end(op);
+	return c->id;
 }
 
-void op_interrupt(struct op *op)
+bool manager_find_session(struct conversation *c, const char *word, struct session_place *ret)
 {
-	if (op->type->interrupt)
-		op->type->interrupt(op);
+	AUTO(fail_release) struct fail f = { 0 };
+	struct session_entry *entry;
+	if (registry_resolve(c->registry, c->id, word, &entry, &f) < 0 || !entry)
+		return false;
+	*ret = (struct session_place){ session_id(entry->session), entry->conversation };
+	return true;
 }
 
 /* --- conversations ----------------------------------------------------------------------------------------------- */
-
-struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec)
-{
-	return conversation_new(&m->registry, spec);
-}
 
 struct conversation *conversation_close(struct conversation *c)
 {
@@ -123,28 +126,9 @@ struct conversation *conversation_close(struct conversation *c)
 			op_cancel(op);
 	adopt_forget(c);
 	tasks_forget(c->registry, c);
+	journals_forget_conversation(c->registry->journals, c);
 	conversation_free(c);
 	return NULL;
-}
-
-void conversation_take_tasks(struct conversation *c, const struct task_handler *handler)
-{
-	c->tasks = *handler;
-}
-
-void conversation_watch(struct conversation *c, void (*fn)(void *ctx), void *ctx)
-{
-	c->on_session = fn;
-	c->on_session_ctx = ctx;
-}
-
-void conversation_end_client(struct conversation *c, uint64_t client)
-{
-	AUTO(fail_release) struct fail foreign = { 0 };
-	list_for_each(entry, &c->registry->entries, struct session_entry, node)
-		if (!*entry->warm &&
-		    conversation_check(c, entry->conversation, session_id(entry->session), &foreign) == 0)
-			runs_end_client(session_dispatch(entry->session), client);
 }
 
 static void on_warm_prepared(void *ctx, const char *id UNUSED)
@@ -170,20 +154,6 @@ void conversation_wake(struct conversation *c)
 	adopt_all(c);
 	if (warm_is_eager(c->registry->warm))
 		prepare_warm(c);
-}
-
-void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
-			       void *ctx)
-{
-	AUTO(fail_release) struct fail foreign = { 0 };
-	list_for_each(entry, &c->registry->entries, struct session_entry, node) {
-		const struct session *s = entry->session;
-		if (session_state(s) == SESSION_STOPPING || session_is_lost(s) ||
-		    conversation_check(c, entry->conversation, session_id(s), &foreign) < 0)
-			continue;
-		struct session_info info = session_entry_info(entry);
-		fn(ctx, &info);
-	}
 }
 
 /* --- without a conversation -------------------------------------------------------------------------------------- */

@@ -19,13 +19,13 @@ static void answer(void *ctx)
 {
 	struct await_op *o = ctx;
 	list_remove(&o->op.node);
-	o->request.on_done(o->request.ctx, !adopt_is_busy(o->op.conversation));
+	o->request.on_done(o->request.ctx, !conversation_is_adopting(o->op.conversation));
 	op_end(&o->op);
 }
 
 static void adopted(struct op *op)
 {
-	if (!adopt_is_busy(op->conversation))
+	if (!conversation_is_adopting(op->conversation))
 		timer_start(await_op_of(op)->timer, 0, 0);
 }
 
@@ -36,11 +36,6 @@ static void await_op_free(struct op *op)
 	free(o);
 }
 
-bool conversation_is_adopting(const struct conversation *c)
-{
-	return adopt_is_busy(c);
-}
-
 struct op *manager_await(struct conversation *c, const struct await_request *req)
 {
 	static const struct op_type type = { .adopted = adopted, .free = await_op_free };
@@ -48,6 +43,6 @@ struct op *manager_await(struct conversation *c, const struct await_request *req
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
 	o->timer = timer_new(c->registry->loop, answer, o);
-	timer_start(o->timer, adopt_is_busy(c) ? AWAIT_MS : 0, 0);
+	timer_start(o->timer, conversation_is_adopting(c) ? AWAIT_MS : 0, 0);
 	return &o->op;
 }

@@ -1,11 +1,13 @@
 /* Copies files into a session or out of it. */
 #include "base/alloc.h"
 #include "manager/files/entries.h"
+#include "manager/registry/journal.h"
 #include "manager/registry/op.h"
 
 struct copy_op {
 	struct op op;
 	struct entries *entries;
+	bool imports;
 	void (*on_done)(void *ctx, const struct copy_result *results, size_t n, const struct fail *f);
 	void *ctx;
 };
@@ -18,6 +20,9 @@ static struct copy_op *copy_op_of(struct op *op)
 static void on_done(void *ctx, const struct copy_result *results, size_t n)
 {
 	struct copy_op *o = ctx;
+	for (size_t i = 0; i < n; i++)
+		if (results[i].success && results[i].path)
+			journal_file(o->op.entry->journal, o->imports, results[i].path, results[i].size);
 	o->on_done(o->ctx, results, n, NULL);
 	op_end(&o->op);
 }
@@ -53,6 +58,7 @@ struct op *manager_copy(struct conversation *c, const struct copy_request *req, 
 	op_init(&o->op, r, c, &type);
 	o->on_done = req->on_done;
 	o->ctx = req->ctx;
+	o->imports = req->imports != NULL;
 	o->entries = entries_new(&(struct entries_spec){
 		.loop = r->loop,
 		.config = r->config,

@@ -21,7 +21,6 @@
 #include "manager/registry/claims.h"
 #include "manager/registry/conversation.h"
 #include "manager/registry/keeper.h"
-#include "manager/registry/kept-limits.h"
 #include "manager/registry/proof.h"
 #include "manager/registry/session-entry.h"
 #include "manager/registry/warm.h"
@@ -29,6 +28,7 @@
 struct create_op {
 	struct op op;
 	struct create_request request;
+	uint64_t began_ms;	   /* in loop_now_ms() */
 	struct dependency *wanted; /* a copy of the requested dependencies */
 	struct conversation_wait wait;
 	struct fence_wait fence;
@@ -41,6 +41,7 @@ struct create_op {
 	char *image, *versions; /* NULL = the runtime's own image; versions of its packages, as JSON */
 	struct strv env;	/* the session's own variables; freed once they are sent */
 	char *env_names, *cwd, *name;
+	char *labels;
 	struct store_job *job; /* claims the slot, then records that the session runs */
 	bool claimed;
 	bool cold, was_warm;  /* must not take a warm container; has taken a warm container */
@@ -100,6 +101,7 @@ static int check_name(const char *name, struct fail *f)
 
 static void copy_wanted(struct create_op *o, const struct create_request *req)
 {
+	o->began_ms = loop_now_ms();
 	o->wanted = xcalloc(req->n_dependencies + 1, sizeof(*o->wanted));
 	for (size_t i = 0; i < req->n_dependencies; i++)
 		o->wanted[i] = (struct dependency){ .name = xstrdup(req->dependencies[i].name),
@@ -109,10 +111,11 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
 	o->name = req->name ? xstrdup(req->name) : NULL;
+	o->labels = req->labels ? xstrdup(req->labels) : NULL;
 	o->wanted_image = req->image ? xstrdup(req->image) : NULL;
 	o->request.image = NULL;
 	o->request.env = NULL;
-	o->request.cwd = o->request.name = NULL;
+	o->request.cwd = o->request.name = o->request.labels = NULL;
 }
 
 struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
@@ -274,7 +277,7 @@ static void refuse(struct create_op *o, const struct session_list *active, const
 					   .status = row_state_name(row->state),
 					   .age_seconds = (now - MIN(row->created, now)) / 1000,
 					   .idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
-					   .limits = kept_limits_read(row->limits, o->op.registry->config),
+					   .limits = limits_from_json(row->limits, o->op.registry->config),
 				   };
 	}
 	/* The session never held a slot, and no container was started. */
@@ -348,6 +351,8 @@ static void take_slot(struct create_op *o)
 		o->op.entry = session_entry_new(r, &spec);
 	free(o->op.entry->name);
 	o->op.entry->name = o->name ? xstrdup(o->name) : NULL;
+	free(o->op.entry->labels);
+	o->op.entry->labels = o->labels ? xstrdup(o->labels) : NULL;
 	claim(o);
 }
 
@@ -449,6 +454,11 @@ static void on_recorded(void *ctx, const struct fail *f)
 		.session = &info,
 		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,
 	};
+	metrics_add_create(&o->op.registry->metrics,
+			   o->wanted->name ? CREATE_PACKAGES :
+			   o->was_warm	   ? CREATE_WARM :
+					     CREATE_COLD,
+			   loop_now_ms() - o->began_ms);
 	o->request.on_done(o->request.ctx, &result, NULL);
 	struct session_entry_spec spec = spec_of(o);
 	warm_used(o->op.registry->warm, &spec, o->was_warm);
@@ -522,6 +532,7 @@ static void create_op_free(struct op *op)
 	free(o->env_names);
 	free(o->cwd);
 	free(o->name);
+	free(o->labels);
 	free(o->versions);
 	free(o);
 }

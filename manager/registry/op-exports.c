@@ -11,7 +11,6 @@ struct exports_op {
 	struct conversation_wait wait;
 	char *before_id;
 	struct store_job *job;
-	struct timer *nothing; /* answers from the loop if there are no exports */
 };
 
 static struct exports_op *exports_op_of(struct op *op)
@@ -24,7 +23,6 @@ static void exports_op_free(struct op *op)
 	struct exports_op *o = exports_op_of(op);
 	list_remove(&o->wait.node);
 	store_cancel(o->job);
-	timer_free(o->nothing);
 	free(o->before_id);
 	free(o);
 }
@@ -55,12 +53,6 @@ static void on_nothing(void *ctx)
 	on_exports(ctx, NULL, NULL);
 }
 
-static void answer_nothing(struct exports_op *o)
-{
-	o->nothing = timer_new(o->op.registry->loop, on_nothing, o);
-	timer_start(o->nothing, 0, 0);
-}
-
 static void load(struct exports_op *o, const char *conversation)
 {
 	o->job = store_exports(o->op.registry->store, conversation, o->request.before_ms, o->before_id,
@@ -74,7 +66,7 @@ static void on_known(void *ctx, const char *id)
 	if (id)
 		load(o, id);
 	else
-		answer_nothing(o);
+		op_soon(&o->op, on_nothing, o);
 }
 
 static struct exports_op *exports_op_new(struct registry *r, struct conversation *c, const struct exports_request *req)
@@ -111,7 +103,7 @@ struct op *manager_all_exports(struct manager *m, const char *conversation, cons
 	if (store_is_there(r->config))
 		load(o, conversation);
 	else
-		answer_nothing(o);
+		op_soon(&o->op, on_nothing, o);
 	return &o->op;
 }
 
@@ -120,9 +112,8 @@ struct op *manager_all_exports(struct manager *m, const char *conversation, cons
 struct delete_op {
 	struct op op;
 	struct delete_export_request request;
-	char *id;
+	char *id, *tenant;
 	struct store_job *job;
-	struct timer *nothing;
 };
 
 static struct delete_op *delete_op_of(struct op *op)
@@ -134,8 +125,8 @@ static void delete_op_free(struct op *op)
 {
 	struct delete_op *o = delete_op_of(op);
 	store_cancel(o->job);
-	timer_free(o->nothing);
 	free(o->id);
+	free(o->tenant);
 	free(o);
 }
 
@@ -169,7 +160,7 @@ static void on_found(void *ctx, const struct export_record *found, const struct 
 	o->job = NULL;
 	if (f) {
 		on_deleted(o, f);
-	} else if (!found) {
+	} else if (!found || (o->tenant && !tenant_owns(o->tenant, found->thread))) {
 		on_missing(o);
 	} else {
 		AUTO(freep) char *content = export_file(r->config, found);
@@ -186,12 +177,11 @@ struct op *manager_delete_export(struct manager *m, const struct delete_export_r
 	o->request = *req;
 	o->request.id = NULL;
 	o->id = xstrdup(req->id);
-	if (store_is_there(r->config)) {
+	o->tenant = req->tenant ? xstrdup(req->tenant) : NULL;
+	if (store_is_there(r->config))
 		o->job = store_export_get(r->store, /* thread= */ NULL, o->id, on_found, o);
-	} else {
-		o->nothing = timer_new(r->loop, on_missing, o);
-		timer_start(o->nothing, 0, 0);
-	}
+	else
+		op_soon(&o->op, on_missing, o);
 	return &o->op;
 }
 

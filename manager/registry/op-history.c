@@ -8,10 +8,8 @@ struct history_op {
 	struct op op;
 	struct history_request request;
 	char *id;
-	struct rows_load *load;
 	struct store_job *job;
-	struct timer *nothing; /* answers from the loop if there is no store */
-	struct strv strings;   /* owns the strings of the history */
+	struct strv strings; /* owns the strings of the history */
 	struct executed *executed;
 	struct history history;
 };
@@ -24,9 +22,7 @@ static struct history_op *history_op_of(struct op *op)
 static void history_op_free(struct op *op)
 {
 	struct history_op *o = history_op_of(op);
-	rows_load_cancel(o->load);
 	store_cancel(o->job);
-	timer_free(o->nothing);
 	strv_release(&o->strings);
 	free(o->executed);
 	free(o->id);
@@ -108,7 +104,7 @@ static void on_executions(void *ctx, const struct execution_list *list, const st
 	o->history.v = o->executed;
 	o->history.n = list->n;
 	if (o->request.texts)
-		o->job = store_cells(o->op.registry->store, o->id, on_cells, o);
+		o->job = store_cells(o->op.registry->store, o->id, /* seq= */ 0, on_cells, o);
 	else
 		answer(o);
 }
@@ -137,27 +133,26 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 			.ended_ms = row->ended,
 		};
 	}
-	o->job = store_executions(o->op.registry->store, o->id, o->request.limit, on_executions, o);
+	o->job = store_executions(o->op.registry->store, o->id, /* before= */ 0, o->request.limit, on_executions, o);
 }
 
-static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
+static void find_session(struct op *op, const struct rows *rows)
 {
-	struct history_op *o = ctx;
-	AUTO(fail_release) struct fail why = { 0 };
-	o->load = NULL;
-	for (size_t i = 0; !f && !o->id && i < rows->n; i++)
+	struct history_op *o = history_op_of(op);
+	AUTO(fail_release) struct fail f = { 0 };
+	for (size_t i = 0; !o->id && i < rows->n; i++)
 		o->id = rows->v[i].state == ROW_WARM ? NULL : xstrdup(rows->v[i].id);
-	if (!f && !o->id)
+	if (!o->id)
 		answer(o);
-	else if (f || rows_resolve(rows, &o->id, &why) < 0)
-		op_fail(&o->op, f ? f : &why);
+	else if (rows_resolve(rows, &o->id, &f) < 0)
+		op_fail(op, &f);
 	else
-		o->job = store_session_get(o->op.registry->store, o->id, on_session, o);
+		o->job = store_session_get(op->registry->store, o->id, on_session, o);
 }
 
 struct op *manager_history(struct manager *m, const struct history_request *req, struct fail *f UNUSED)
 {
-	static const struct op_type type = { .fail = answer_fail, .free = history_op_free };
+	static const struct op_type type = { .rows = find_session, .fail = answer_fail, .free = history_op_free };
 	struct registry *r = &m->registry;
 	struct history_op *o = new0(struct history_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
@@ -165,14 +160,11 @@ struct op *manager_history(struct manager *m, const struct history_request *req,
 	o->request.session_id = NULL;
 	o->id = req->session_id ? xstrdup(req->session_id) : NULL;
 	/* A listing must not create a store; without one there is no history. */
-	if (!store_is_there(r->config)) {
-		o->nothing = timer_new(r->loop, answer, o);
-		timer_start(o->nothing, 0, 0);
-	} else if (o->id && token_is_valid(o->id)) {
+	if (!store_is_there(r->config))
+		op_soon(&o->op, answer, o);
+	else if (o->id && token_is_valid(o->id))
 		o->job = store_session_get(r->store, o->id, on_session, o);
-	} else {
-		o->load = rows_load(&(struct rows_spec){
-			.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = o });
-	}
+	else
+		op_load_rows(&o->op);
 	return &o->op;
 }

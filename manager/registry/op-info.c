@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "manager/line/run.h"
 #include "manager/line/status.h"
+#include "manager/registry/claims.h"
 #include "manager/registry/op.h"
 #include "manager/registry/session-entry.h"
 
@@ -9,6 +10,8 @@ struct info_op {
 	struct op op;
 	struct info_request request;
 	struct status_waiter waiter;
+	char *labels;
+	struct store_job *job;
 };
 
 static struct info_op *info_op_of(struct op *op)
@@ -58,12 +61,30 @@ static void on_status(struct status_waiter *w, const struct session_status *stat
 	op_end(&o->op);
 }
 
+static void on_labelled(void *ctx, const struct fail *f)
+{
+	struct info_op *o = ctx;
+	o->job = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	o->waiter.on_status = on_status;
+	status_start(&o->waiter, session_dispatch(o->op.entry->session));
+}
+
 static int start(struct op *op, struct fail *f UNUSED)
 {
 	struct info_op *o = info_op_of(op);
 	struct dispatch *d = session_dispatch(op->entry->session);
 	if (o->request.keep_alive)
 		d->used_ms = loop_now_ms();
+	if (o->labels) {
+		free(op->entry->labels);
+		op->entry->labels = take_ptr(o->labels);
+		o->job = claim_running(op->entry, on_labelled, o);
+		return 0;
+	}
 	o->waiter.on_status = on_status;
 	status_start(&o->waiter, d);
 	return 0;
@@ -79,6 +100,8 @@ static void info_op_free(struct op *op)
 {
 	struct info_op *o = info_op_of(op);
 	status_stop(&o->waiter);
+	store_cancel(o->job);
+	free(o->labels);
 	free(o);
 }
 
@@ -88,6 +111,7 @@ struct op *manager_info(struct conversation *c, const struct info_request *req, 
 	struct info_op *o = new0(struct info_op);
 	op_init(&o->op, c->registry, c, &type);
 	o->request = *req;
-	o->request.session_id = NULL;
+	o->request.session_id = o->request.labels = NULL;
+	o->labels = req->labels ? xstrdup(req->labels) : NULL;
 	return op_begin(&o->op, req->session_id, f);
 }

@@ -1,14 +1,12 @@
 /* Lists the sessions of all conversations and servers, with the resources that they use. */
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "manager/registry/kept-limits.h"
 #include "manager/registry/registry.h"
 #include "manager/registry/rows.h"
 
 struct list_op {
 	struct op op;
 	struct list_request request;
-	struct rows_load *load;
 	struct engine_query *query;
 	struct listed_session *v;
 	char **containers; /* for each session of v */
@@ -26,7 +24,6 @@ static struct list_op *list_op_of(struct op *op)
 static void list_op_free(struct op *op)
 {
 	struct list_op *o = list_op_of(op);
-	rows_load_cancel(o->load);
 	op->registry->engine->ops->query_free(o->query);
 	free(o->v);
 	free(o->containers);
@@ -137,23 +134,18 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.transport = keep_shown(o, row->transport ? row->transport : "-"),
 		.age_seconds = (now - MIN(row->created, now)) / 1000,
 		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
-		.limits = kept_limits_read(row->limits, o->op.registry->config),
+		.limits = limits_from_json(row->limits, o->op.registry->config),
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
 	};
 	o->starting[o->n] = ended || row->state == ROW_STARTING;
 	o->containers[o->n++] = (char *)keep(o, row->container);
 }
 
-static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
+static void list_rows(struct op *op, const struct rows *rows)
 {
-	struct list_op *o = ctx;
-	struct registry *r = o->op.registry;
+	struct list_op *o = list_op_of(op);
+	struct registry *r = op->registry;
 	uint64_t now = store_now_ms();
-	o->load = NULL;
-	if (f) {
-		op_fail(&o->op, f);
-		return;
-	}
 	o->v = xcalloc(rows->n + 1, sizeof(*o->v));
 	o->containers = xcalloc(rows->n + 1, sizeof(*o->containers));
 	o->starting = xcalloc(rows->n + 1, sizeof(*o->starting));
@@ -170,12 +162,10 @@ static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
 
 struct op *manager_list_all(struct manager *m, const struct list_request *req, struct fail *f UNUSED)
 {
-	static const struct op_type type = { .fail = answer_fail, .free = list_op_free };
-	struct registry *r = &m->registry;
+	static const struct op_type type = { .rows = list_rows, .fail = answer_fail, .free = list_op_free };
 	struct list_op *o = new0(struct list_op);
-	op_init(&o->op, r, /* c= */ NULL, &type);
+	op_init(&o->op, &m->registry, /* c= */ NULL, &type);
 	o->request = *req;
-	o->load = rows_load(&(struct rows_spec){
-		.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = o });
+	op_load_rows(&o->op);
 	return &o->op;
 }

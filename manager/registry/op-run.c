@@ -1,11 +1,12 @@
 /* Starts a cell or a command, or waits for one that was started before. */
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "base/work.h"
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
+#include "manager/registry/journal.h"
 #include "manager/registry/live.h"
-#include "manager/registry/notice.h"
 #include "manager/registry/op.h"
 #include "manager/registry/task.h"
 
@@ -21,13 +22,14 @@ struct run_op {
 	struct strv env;
 	char *env_names, *cwd;
 	char *input; /* may be a secret */
+	char *by, *task_face;
 	struct run_waiter waiter;
 	enum run_kind kind;
 	uint32_t number;
 	uint64_t started; /* wall clock, for the log; 0 = another request started the run */
 	uint64_t requested_ms;
 	struct timer *becomes_task;
-	struct timer *tells; /* answers an interrupt of a run for which this request does not wait */
+	struct timer *tells; /* answers a request that does not wait for its run */
 	bool had_ended;	     /* that run had ended before the interrupt */
 	bool waited;	     /* another request of the same client waits for the run */
 	struct task *task;   /* the task that the store is recording; NULL = none */
@@ -58,7 +60,6 @@ struct tail_job {
 	struct run_op *op; /* do not use after the job was forgotten */
 	struct work *work;
 	struct live live;
-	struct run_request request; /* used by `live`; collects the texts in `pieces` */
 	struct run_result result;
 	struct live_piece *pieces;
 	size_t n;
@@ -142,10 +143,9 @@ static void end_later(struct run_op *o, struct run_result *result)
 		task_drop(take_ptr(o->task));
 	o->ending = j;
 	j->op = o;
-	j->request = (struct run_request){ .on_output = keep_text, .ctx = j };
 	j->live = o->live;
-	j->live.request = &j->request;
-	o->live = (struct live){ .request = &o->request };
+	j->live.viewer = (struct live_viewer){ .on_output = keep_text, .ctx = j }; /* collects the texts in `pieces` */
+	o->live = (struct live){ .viewer = o->live.viewer };
 	j->result = *result;
 	*result = (struct run_result){ 0 };
 	snprintf(j->session, sizeof(j->session), "%s", session_id(o->op.entry->session));
@@ -165,7 +165,7 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 		note_network(result, entry->session);
 		log_earlier_ended(entry, result);
 		if (session_state(entry->session) == SESSION_READY)
-			result->notice = notice_text(session_left_ms(entry->session), c->max_lifetime, c->idle_ttl);
+			result->notice = session_notice(session_left_ms(entry->session), c->max_lifetime, c->idle_ttl);
 	}
 	bool shows = result && o->request.on_display;
 	if (shows && live_end_is_heavy(&o->live)) {
@@ -211,7 +211,7 @@ static void on_replay(struct run_waiter *w, size_t displays)
 
 static void watch(struct run_op *o)
 {
-	o->live.request = &o->request;
+	o->live.viewer = (struct live_viewer){ o->request.on_output, o->request.on_display, o->request.ctx };
 	o->waiter.on_output = o->request.on_output ? on_output : NULL;
 	if (!o->request.on_display)
 		return;
@@ -245,6 +245,7 @@ static void on_task_due(void *ctx)
 						 .kind = o->kind,
 						 .timeout_seconds = o->request.timeout_seconds,
 						 .started = o->started,
+						 .face = o->task_face,
 						 .on_made = on_made,
 						 .ctx = o });
 }
@@ -252,7 +253,7 @@ static void on_task_due(void *ctx)
 static void expect_task(struct run_op *o)
 {
 	uint64_t after = o->request.task_after_seconds * 1000, waited = loop_now_ms() - o->requested_ms;
-	if (!o->request.on_task || o->request.has_wait ||
+	if (!o->request.on_task || o->request.has_wait || o->request.detached ||
 	    session_dispatch(o->op.entry->session)->version < VERSION_OF_MARKS)
 		return;
 	o->becomes_task = timer_new(o->op.registry->loop, on_task_due, o);
@@ -265,6 +266,22 @@ static uint64_t lifetime_seconds(const struct session *s)
 {
 	uint64_t left = session_left_ms(s) / 1000;
 	return MAX(1, MIN(left, (uint64_t)LIFETIME_MAX_SECONDS));
+}
+
+static void tell_of_detached(void *ctx)
+{
+	struct run_op *o = ctx;
+	AUTO(run_result_release) struct run_result result = {
+		.ending = ENDING_RUNNING, .run = o->number, .stdout_text = xstrdup(""), .stderr_text = xstrdup("")
+	};
+	o->request.on_done(o->request.ctx, &result, NULL);
+	op_end(&o->op);
+}
+
+static void tell_soon(struct run_op *o, timer_fn fn)
+{
+	o->tells = timer_new(o->op.registry->loop, fn, o);
+	timer_start(o->tells, 0, 0);
 }
 
 static int begin(struct run_op *o, const char *text, struct fail *f)
@@ -283,8 +300,12 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 		.interactive = request->interactive,
 		.rows = request->rows,
 		.cols = request->cols,
+		.by = o->by,
+		.detached = request->detached,
 	};
-	o->number = run_start(session_dispatch(s), &spec, &o->waiter, f);
+	if (spec.detached)
+		journal_make_room(o->op.entry->journal);
+	o->number = run_start(session_dispatch(s), &spec, spec.detached ? NULL : &o->waiter, f);
 	if (!o->number)
 		return -1;
 	o->started = store_now_ms();
@@ -295,7 +316,12 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 							.env = o->env_names,
 							.text = text });
 	strv_release(&o->env);
-	expect_task(o);
+	if (request->on_started)
+		request->on_started(request->ctx, o->number);
+	if (spec.detached)
+		tell_soon(o, tell_of_detached);
+	else
+		expect_task(o);
 	return 0;
 }
 
@@ -325,8 +351,7 @@ static int interrupt_foreign(struct run_op *o, struct dispatch *d)
 	o->had_ended = run_has_ended(d, o->number);
 	if (!o->had_ended)
 		run_interrupt(d, o->number);
-	o->tells = timer_new(o->op.registry->loop, tell_of_foreign, o);
-	timer_start(o->tells, 0, 0);
+	tell_soon(o, tell_of_foreign);
 	return 0;
 }
 
@@ -346,6 +371,10 @@ static int join(struct run_op *o, struct fail *f)
 		return -1;
 	if (request->interrupt)
 		run_interrupt(d, request->run);
+	if (request->detached) {
+		tell_soon(o, tell_of_detached);
+		return 0;
+	}
 	return run_join(d, request->run, request->wait_seconds * 1000, &o->waiter, f);
 }
 
@@ -353,7 +382,7 @@ static int check_version(const struct run_op *o, struct fail *f)
 {
 	const struct dispatch *d = session_dispatch(o->op.entry->session);
 	bool needed = o->request.interactive || o->request.has_wait || o->request.run || o->request.restart ||
-		      o->env_names || o->cwd;
+		      o->request.detached || o->env_names || o->cwd;
 	if (!needed || !d->version || d->version >= VERSION_OF_MARKS)
 		return 0;
 	return cause_set(
@@ -385,7 +414,7 @@ static void interrupt(struct op *op)
 	AUTO(fail_release) struct fail f = { 0 };
 	if (o->ending)
 		return; /* the run has ended */
-	if (o->waiter.run) {
+	if (o->waiter.run || o->tells) {
 		run_interrupt(session_dispatch(op->entry->session), o->number);
 		return;
 	}
@@ -420,10 +449,20 @@ static void run_op_free(struct op *op)
 	strv_release(&o->env);
 	free(o->env_names);
 	free(o->cwd);
+	free(o->by);
+	free(o->task_face);
 	if (o->input)
 		explicit_bzero(o->input, o->request.input_len);
 	free(o->input);
 	free(o);
+}
+
+static char *copy_name(const char *by)
+{
+	size_t n = strlen(by);
+	if (n > RUN_BY_MAX)
+		n = RUN_BY_MAX - utf8_partial_end(by, RUN_BY_MAX);
+	return xstrndup(by, n);
 }
 
 struct op *manager_run(struct conversation *c, const struct run_request *req, struct fail *f)
@@ -443,6 +482,8 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	env_copy(&o->env, req->env, req->n_env);
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	o->by = req->by ? copy_name(req->by) : NULL;
+	o->task_face = req->task_face ? xstrdup(req->task_face) : NULL;
 	o->input = req->input ? xstrndup(req->input, req->input_len) : NULL;
 	struct op *op = op_begin(&o->op, req->session_id, f);
 	if (!op)
@@ -451,6 +492,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	if (op->wanted && req->text)
 		o->text = xstrndup(req->text, req->len);
 	o->request.text = o->request.session_id = o->request.cwd = o->request.input = NULL;
+	o->request.by = o->request.task_face = NULL;
 	o->request.env = NULL;
 	return op;
 }

@@ -9,9 +9,7 @@ struct verify_op {
 	struct verify_request request;
 	struct strv sessions; /* sessions to check, from `at` on */
 	size_t at;
-	struct rows_load *load;
 	struct store_job *job;
-	struct timer *nothing; /* answers from the loop if there is no store */
 };
 
 static void verify_next(struct verify_op *o);
@@ -24,9 +22,7 @@ static struct verify_op *verify_op_of(struct op *op)
 static void verify_op_free(struct op *op)
 {
 	struct verify_op *o = verify_op_of(op);
-	rows_load_cancel(o->load);
 	store_cancel(o->job);
-	timer_free(o->nothing);
 	strv_release(&o->sessions);
 	free(o);
 }
@@ -77,20 +73,19 @@ static void on_chains(void *ctx, char *const *names, size_t n, const struct fail
 	verify_next(o);
 }
 
-static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
+static void find_session(struct op *op, const struct rows *rows)
 {
-	struct verify_op *o = ctx;
-	AUTO(fail_release) struct fail why = { 0 };
-	o->load = NULL;
-	if (f || rows_resolve(rows, &o->sessions.v[0], &why) < 0)
-		op_fail(&o->op, f ? f : &why);
+	struct verify_op *o = verify_op_of(op);
+	AUTO(fail_release) struct fail f = { 0 };
+	if (rows_resolve(rows, &o->sessions.v[0], &f) < 0)
+		op_fail(op, &f);
 	else
 		verify_next(o);
 }
 
 struct op *manager_verify(struct manager *m, const struct verify_request *req, struct fail *f UNUSED)
 {
-	static const struct op_type type = { .fail = answer_fail, .free = verify_op_free };
+	static const struct op_type type = { .rows = find_session, .fail = answer_fail, .free = verify_op_free };
 	struct registry *r = &m->registry;
 	struct verify_op *o = new0(struct verify_op);
 	op_init(&o->op, r, /* c= */ NULL, &type);
@@ -98,16 +93,14 @@ struct op *manager_verify(struct manager *m, const struct verify_request *req, s
 	o->request.session_id = NULL;
 	if (!store_is_there(r->config)) {
 		/* A check must not create a store. */
-		o->nothing = timer_new(r->loop, finish, o);
-		timer_start(o->nothing, 0, 0);
+		op_soon(&o->op, finish, o);
 	} else if (req->session_id) {
 		/* A full id needs no row: the row may have been removed, which the check must detect. */
 		strv_add(&o->sessions, req->session_id);
 		if (token_is_valid(req->session_id))
 			verify_next(o);
 		else
-			o->load = rows_load(&(struct rows_spec){
-				.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = o });
+			op_load_rows(&o->op);
 	} else {
 		o->job = store_chains(r->store, on_chains, o);
 	}

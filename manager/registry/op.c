@@ -22,8 +22,8 @@ static void on_patience_over(void *ctx)
 static struct op *wait_for(struct op *op, const char *id)
 {
 	op->wanted = xstrdup(id);
-	op->patience = timer_new(op->registry->loop, on_patience_over, op);
-	timer_start(op->patience, PATIENCE_MS, 0);
+	op->timer = timer_new(op->registry->loop, on_patience_over, op);
+	timer_start(op->timer, PATIENCE_MS, 0);
 	if (op->entry)
 		return op;
 	if (token_is_valid(id))

@@ -30,7 +30,7 @@ void owner_init(struct owner *o);
 int owner_lock(const struct config *config, const char *id, char **ret_path);
 /* Hands the lock over to the server, which holds it from now on. A second lock for the same server is dropped. */
 void owner_announce(struct owner *o, char *path, int lock_fd);
-/* keep: leaves the lock file in place, since sessions remain whose next owner will check it. */
+/* keep: leaves the lock file in place, because the next owner of the remaining sessions will check it. */
 void owner_release(struct owner *o, bool keep);
 
 /* The owner of a session according to the session's row. Strings are borrowed. */

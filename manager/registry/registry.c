@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/model/handle.h"
+#include "manager/registry/journal.h"
+#include "manager/registry/rows.h"
 
 struct session_entry *registry_find(struct registry *r, const char *id)
 {
@@ -54,6 +56,7 @@ struct session_info session_entry_info(const struct session_entry *entry)
 	return (struct session_info){
 		.id = session_id(s),
 		.name = entry->name,
+		.labels = entry->labels,
 		.runtime = session_runtime(s)->name,
 		.status = session_state_name(session_state(s)),
 		.age_seconds = session_age_ms(s) / 1000,
@@ -68,10 +71,12 @@ void session_entry_free(struct session_entry *entry)
 	list_remove(&entry->node);
 	store_cancel(entry->renewal);
 	store_cancel(entry->explanation);
+	journal_leave(entry->journal);
 	session_free(entry->session);
 	free(entry->conversation);
 	free(entry->versions);
 	free(entry->name);
+	free(entry->labels);
 	free(entry);
 }
 
@@ -90,7 +95,8 @@ void op_end(struct op *op)
 {
 	op->registry->active_ms = loop_now_ms();
 	list_remove(&op->node);
-	timer_free(op->patience);
+	timer_free(op->timer);
+	rows_load_cancel(op->load);
 	free(op->wanted);
 	op->type->free(op);
 }
@@ -99,13 +105,51 @@ void op_fail(struct op *op, const struct fail *f)
 {
 	/* The operation is unlinked first, since the answer may start another one. */
 	list_remove(&op->node);
+	op->registry->metrics.failed[f->kind]++;
 	op->type->fail(op, f);
 	op_end(op);
 }
 
+void op_cancel(struct op *op)
+{
+	list_remove(&op->node);
+	if (op->type->cancel)
+		op->type->cancel(op);
+	op_end(op);
+}
+
+void op_interrupt(struct op *op)
+{
+	if (op->type->interrupt)
+		op->type->interrupt(op);
+}
+
+void op_soon(struct op *op, void (*fn)(void *ctx), void *ctx)
+{
+	op->timer = timer_new(op->registry->loop, fn, ctx);
+	timer_start(op->timer, 0, 0);
+}
+
+static void on_rows(void *ctx, const struct rows *rows, const struct fail *f)
+{
+	struct op *op = ctx;
+	op->load = NULL;
+	if (f)
+		op_fail(op, f);
+	else
+		op->type->rows(op, rows);
+}
+
+void op_load_rows(struct op *op)
+{
+	struct registry *r = op->registry;
+	op->load = rows_load(&(struct rows_spec){
+		.loop = r->loop, .config = r->config, .store = r->store, .fn = on_rows, .ctx = op });
+}
+
 static void wait_over(struct op *op)
 {
-	op->patience = timer_free(op->patience);
+	op->timer = timer_free(op->timer);
 	free(take_ptr(op->wanted));
 }
 

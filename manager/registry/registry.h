@@ -9,6 +9,7 @@
 #include "manager/engine/engine.h"
 #include "manager/fence/fence.h"
 #include "manager/manager.h"
+#include "manager/registry/metrics.h"
 #include "manager/registry/owner.h"
 #include "manager/session/session.h"
 #include "manager/store/store.h"
@@ -16,7 +17,12 @@
 struct keeper;
 struct adoptions;
 struct warm;
+struct known_keys;
+struct journals;
+struct journal;
 struct op;
+struct rows;
+struct rows_load;
 
 struct registry {
 	struct loop *loop;
@@ -29,6 +35,10 @@ struct registry {
 	struct keeper *keeper;
 	struct adoptions *adoptions;
 	struct warm *warm;
+	struct journals *journals;
+	struct known_keys *keys; /* keys that were checked lately; NULL = none */
+	struct metrics metrics;
+	char *signing_key;  /* NULL = not loaded yet */
 	uint64_t active_ms; /* when an operation last began or ended */
 	struct owner self;
 	struct list entries;	   /* list of struct session_entry, oldest first */
@@ -53,8 +63,10 @@ struct session_entry {
 	bool reserved;	       /* a create is about to take it */
 	void (*on_warm)(struct session_entry *entry); /* the warm container is up or gone */
 	bool adopted;				      /* another server started it */
+	char *labels;				      /* JSON object of texts; NULL = none */
 	char *name;				      /* given by its conversation; NULL = none */
 	char *versions;				      /* versions of its packages, as JSON; NULL = none or unknown */
+	struct journal *journal;		      /* NULL while it is warm or not started */
 	struct store_job *renewal;
 	struct store_job *explanation; /* reads the cause of its death */
 };
@@ -69,6 +81,8 @@ int registry_resolve(struct registry *r, const char *conversation, const char *w
 /* Number of sessions that are not dead. */
 size_t registry_live(const struct registry *r);
 struct session_info session_entry_info(const struct session_entry *entry);
+/* Wipes the key that signs links. */
+void signing_key_free(struct registry *r);
 /* Cancels its store jobs and frees it. Does not touch the container. */
 void session_entry_free(struct session_entry *entry);
 
@@ -88,6 +102,8 @@ struct op_type {
 	void (*swept)(struct op *op);
 	/* A search for sessions of ended servers is over. May be NULL. */
 	void (*adopted)(struct op *op);
+	/* The rows of all sessions, after op_load_rows(); valid during the call. */
+	void (*rows)(struct op *op, const struct rows *rows);
 	/* Tells the caller that the operation failed. Each operation is answered once. */
 	void (*fail)(struct op *op, const struct fail *f);
 	/* Interrupts what the operation has started; the answer reports how that ended. NULL = it cannot be
@@ -106,7 +122,8 @@ struct op {
 	const struct op_type *type;
 	struct session_entry *entry; /* NULL until it is found, or if none is needed */
 	char *wanted;		     /* the session that it waits for; NULL = it does not wait */
-	struct timer *patience;
+	struct timer *timer;	     /* ends the wait, or answers from the loop */
+	struct rows_load *load;
 };
 
 void op_init(struct op *op, struct registry *r, struct conversation *c, const struct op_type *type);
@@ -114,6 +131,10 @@ void op_init(struct op *op, struct registry *r, struct conversation *c, const st
 void op_end(struct op *op);
 /* Answers the operation with a failure and frees it. */
 void op_fail(struct op *op, const struct fail *f);
+/* Calls fn from the loop, for an operation that can be answered at once. */
+void op_soon(struct op *op, void (*fn)(void *ctx), void *ctx);
+/* Reads the rows of all sessions, including ended ones. type->rows or type->fail follows. */
+void op_load_rows(struct op *op);
 
 /* Broadcast an event to all operations. Callbacks may change the lists. */
 void ops_ready(struct session_entry *entry);

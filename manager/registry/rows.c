@@ -48,6 +48,7 @@ static void copy_row(struct rows *rows, const struct session_record *from)
 	to->container = keep(rows, from->container);
 	to->mark = keep(rows, from->mark);
 	to->name = keep(rows, from->name);
+	to->labels = keep(rows, from->labels);
 	to->sealed = NULL;
 	to->image = keep(rows, from->image);
 	to->owner = keep(rows, from->owner);
@@ -90,7 +91,7 @@ static void on_judged(void *ctx, bool forgotten)
 	rows_load_free(l);
 }
 
-static void on_rows(void *ctx, const struct session_list *list, const struct fail *f)
+static void on_list(void *ctx, const struct session_list *list, const struct fail *f)
 {
 	struct rows_load *l = ctx;
 	l->job = NULL;
@@ -108,7 +109,7 @@ static void on_rows(void *ctx, const struct session_list *list, const struct fai
 
 static void on_row(void *ctx, const struct session_record *row, const struct fail *f)
 {
-	on_rows(ctx, &(struct session_list){ row, row ? 1 : 0 }, f);
+	on_list(ctx, &(struct session_list){ row, row ? 1 : 0 }, f);
 }
 
 struct rows_load *rows_load(const struct rows_spec *spec)
@@ -121,7 +122,7 @@ struct rows_load *rows_load(const struct rows_spec *spec)
 	if (spec->id)
 		l->job = store_session_get(spec->store, spec->id, on_row, l);
 	else
-		l->job = store_sessions(spec->store, spec->conversation, /* all= */ true, on_rows, l);
+		l->job = store_sessions(spec->store, spec->conversation, /* all= */ true, on_list, l);
 	return l;
 }
 

@@ -8,17 +8,19 @@
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/conversation.h"
+#include "manager/registry/journal.h"
 #include "manager/registry/keeper.h"
-#include "manager/registry/kept-limits.h"
 #include "manager/registry/task.h"
 
 static void tell_conversation(const struct session_entry *entry)
 {
 	AUTO(fail_release) struct fail foreign = { 0 };
-	list_for_each(c, &entry->registry->conversations, struct conversation, node)
-		if (c->on_session &&
-		    conversation_check(c, entry->conversation, session_id(entry->session), &foreign) == 0)
-			c->on_session(c->on_session_ctx);
+	list_for_each(c, &entry->registry->conversations, struct conversation, node) {
+		if (conversation_check(c, entry->conversation, session_id(entry->session), &foreign) < 0)
+			continue;
+		list_for_each(w, &c->watches, struct conversation_watch, node)
+			w->fn(w->ctx);
+	}
 }
 
 static void on_ready(void *ctx, struct session *s UNUSED)
@@ -28,6 +30,7 @@ static void on_ready(void *ctx, struct session *s UNUSED)
 		entry->on_warm(entry);
 		return;
 	}
+	journal_ready(entry->journal);
 	/* A new session is recorded by its create before its id is delivered. */
 	if (entry->adopted) {
 		claim_renew(entry);
@@ -49,6 +52,7 @@ static void on_dead(void *ctx, struct session *s)
 		entry->on_warm(entry);
 		return;
 	}
+	journal_ended(entry->journal, session_death(s));
 	if (!session_is_lost(s))
 		claim_end(entry, session_death(s)->message);
 	tasks_dead(entry, session_death(s));
@@ -90,9 +94,36 @@ static void on_stopped(void *ctx, struct session *s, const struct fail *f)
 		session_keep_dead(s, f);
 		return;
 	}
+	journal_ended(entry->journal, /* why= */ NULL);
 	claim_end(entry, /* cause= */ NULL);
 	tasks_leave(entry);
 	session_entry_free(entry);
+}
+
+static void on_detached_end(void *ctx, const struct detached_end *end)
+{
+	log_detached_ended(ctx,
+			   &(struct ended_run){
+				   .number = end->number,
+				   .kind = end->kind,
+				   .started = end->started,
+				   .ending = end->ending,
+				   .out_bytes = end->result ? end->result->stdout_bytes + end->result->stderr_bytes : 0,
+				   .result = end->result });
+}
+
+static void start_journal(struct session_entry *entry)
+{
+	struct session *s = entry->session;
+	entry->journal = journal_new(&(struct journal_spec){ .journals = entry->registry->journals,
+							     .session = session_id(s),
+							     .conversation = entry->conversation,
+							     .language = session_runtime(s)->name,
+							     .epoch = session_epoch(s),
+							     .adopted = entry->adopted,
+							     .dispatch = session_dispatch(s),
+							     .on_detached_end = on_detached_end,
+							     .ctx = entry });
 }
 
 static struct session_spec spec_for(struct session_entry *entry, const struct session_entry_spec *spec)
@@ -149,6 +180,7 @@ static void start(struct session_entry *entry, struct session_start spec)
 
 void session_entry_start(struct session_entry *entry, const struct strv *env, const char *cwd)
 {
+	start_journal(entry);
 	start(entry, (struct session_start){ .own_env = env, .cwd = cwd });
 }
 
@@ -166,6 +198,7 @@ void session_entry_claim(struct session_entry *entry, const char *conversation, 
 	/* The list is ordered by age, and the age of this session begins now. */
 	list_remove(&entry->node);
 	list_append(&entry->registry->entries, &entry->node);
+	start_journal(entry);
 	session_claim(entry->session, env, cwd);
 }
 
@@ -183,11 +216,12 @@ struct session_entry *session_entry_adopt(struct registry *r, const struct sessi
 	struct session_entry *entry = join(r, row->thread);
 	entry->adopted = true;
 	entry->name = row->name ? xstrdup(row->name) : NULL;
+	entry->labels = row->labels ? xstrdup(row->labels) : NULL;
 	struct session_spec session =
 		spec_for(entry, &(struct session_entry_spec){ .runtime = runtime_find(row->runtime),
 							      .image = row->image,
-							      .network = kept_network_read(row->limits),
-							      .limits = kept_limits_read(row->limits, r->config) });
+							      .network = limits_json_has_network(row->limits),
+							      .limits = limits_from_json(row->limits, r->config) });
 	uint64_t now = store_now_ms();
 	entry->session = session_adopt(&session, &(struct session_past){
 							 .id = row->id,
@@ -199,6 +233,7 @@ struct session_entry *session_entry_adopt(struct registry *r, const struct sessi
 							 .age_ms = now - MIN(row->created, now),
 							 .idle_ms = row->busy ? 0 : now - MIN(row->used, now),
 						 });
+	start_journal(entry);
 	keeper_start(r->keeper);
 	return entry;
 }

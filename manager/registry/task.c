@@ -6,7 +6,6 @@
 #include "base/work.h"
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
-#include "manager/registry/notice.h"
 
 /* Delay before the store is tried again after it failed to record an end. */
 #define RETRY_MS 5000
@@ -25,6 +24,7 @@ struct task {
 	uint64_t timeout_seconds;
 	uint64_t started, created, changed, expires; /* wall clock */
 	enum task_state state;
+	char *face;	 /* the face that words its result */
 	char *result;	 /* text from the face */
 	bool ended_here; /* this server saw the run's end */
 	bool announced;
@@ -48,6 +48,7 @@ static struct task_record record_of(const struct task *t)
 		.session = t->session,
 		.seq = t->number,
 		.tool = run_tool(t->kind),
+		.face = t->face,
 		.timeout = t->timeout_seconds,
 		.state = t->state,
 		.started = t->started,
@@ -101,6 +102,7 @@ static void task_free(struct task *t)
 	run_leave(&t->waiter);
 	store_cancel(t->job);
 	timer_free(t->retry);
+	free(t->face);
 	free(t->result);
 	free(t);
 }
@@ -116,8 +118,8 @@ static void on_retry(void *ctx)
 
 static void announce(struct task *t)
 {
-	const struct task_handler *h = &t->conversation->tasks;
-	if (t->announced || !h->on_change)
+	const struct task_handler *h = conversation_tasks(t->conversation, t->face);
+	if (t->announced || !h || !h->on_change)
 		return;
 	t->announced = true;
 	struct task_info info = task_info(t);
@@ -189,9 +191,9 @@ static void on_worded(void *ctx, bool forgotten)
 }
 
 /* Takes ownership of the result's content. */
-static void word_later(struct task *t, const struct task_info *info, struct run_result *result)
+static void word_later(struct task *t, const struct task_handler *h, const struct task_info *info,
+		       struct run_result *result)
 {
-	const struct task_handler *h = &t->conversation->tasks;
 	struct wording *w = new0(struct wording);
 	t->wording = w;
 	w->task = t;
@@ -213,10 +215,10 @@ static void word_later(struct task *t, const struct task_info *info, struct run_
 
 static void end(struct task *t, struct run_result *result, const struct fail *f)
 {
-	const struct task_handler *h = &t->conversation->tasks;
+	const struct task_handler *h = conversation_tasks(t->conversation, t->face);
 	bool cancelled = t->state == TASK_CANCELLING && result && result->ending == ENDING_INTERRUPTED;
-	/* If the face has no handler for tasks, PID 1 keeps the result for another server. */
-	if (!h->word)
+	/* If its face has no handler for tasks here, PID 1 keeps the result for another server. */
+	if (!h)
 		return;
 	log_end(t, result);
 	t->ended_here = true;
@@ -227,7 +229,7 @@ static void end(struct task *t, struct run_result *result, const struct fail *f)
 	struct task_info info = task_info(t);
 	info.state = TASK_ENDED;
 	if (result && run_result_weight(result) > RUN_RESULT_HEAVY)
-		word_later(t, &info, result);
+		word_later(t, h, &info, result);
 	else
 		conclude(t, TASK_ENDED, h->word(h->config, &info, result, f));
 }
@@ -243,18 +245,19 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 		return;
 	}
 	if (result && session_state(s) == SESSION_READY)
-		result->notice = notice_text(session_left_ms(s), c->max_lifetime, c->idle_ttl);
+		result->notice = session_notice(session_left_ms(s), c->max_lifetime, c->idle_ttl);
 	end(t, result, f);
 }
 
 /* --- its beginning ----------------------------------------------------------------------------------------------- */
 
-static struct task *task_new(struct session_entry *entry, struct conversation *c)
+static struct task *task_new(struct session_entry *entry, struct conversation *c, const char *face)
 {
 	struct task *t = new0(struct task);
 	t->registry = entry->registry;
 	t->conversation = c;
 	t->entry = entry;
+	t->face = xstrdup(face && *face ? face : FACE_MCP);
 	t->waiter = (struct run_waiter){ .on_end = on_end, .holds = true };
 	t->retry = timer_new(entry->registry->loop, on_retry, t);
 	snprintf(t->session, sizeof(t->session), "%s", session_id(entry->session));
@@ -273,7 +276,7 @@ static void on_added(void *ctx, const struct fail *f)
 
 struct task *task_make(const struct task_spec *spec)
 {
-	struct task *t = task_new(spec->entry, spec->conversation);
+	struct task *t = task_new(spec->entry, spec->conversation, spec->face);
 	uint64_t left = session_left_ms(spec->entry->session);
 	token_make(t->id);
 	t->number = spec->number;
@@ -330,7 +333,7 @@ void tasks_adopt(struct session_entry *entry, struct conversation *c, const stru
 		struct task_info info = task_info_of_record(row);
 		if (!token_is_valid(row->id) || row->seq > UINT32_MAX)
 			continue;
-		struct task *t = task_new(entry, c);
+		struct task *t = task_new(entry, c, row->face);
 		snprintf(t->id, sizeof(t->id), "%s", row->id);
 		t->number = (uint32_t)row->seq;
 		t->kind = info.kind;

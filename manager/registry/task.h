@@ -20,6 +20,7 @@ struct task_spec {
 	enum run_kind kind;
 	uint64_t timeout_seconds;
 	uint64_t started; /* wall clock */
+	const char *face; /* the face that words its result */
 	/* Called once: the task is stored, or f says why it could not be stored, and the task is freed. */
 	void (*on_made)(void *ctx, struct task *t, const struct fail *f);
 	void *ctx;

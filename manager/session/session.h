@@ -127,6 +127,8 @@ uint64_t session_age_ms(const struct session *s);
 uint64_t session_idle_ms(const struct session *s); /* 0 while it is busy */
 /* Time until its maximum lifetime ends; UINT64_MAX = no limit, or not known yet. */
 uint64_t session_left_ms(const struct session *s);
+/* A sentence for a result: the session will end soon. NULL while there is enough time. The caller owns it. */
+char *session_notice(uint64_t left_ms, uint64_t lifetime_seconds, uint64_t idle_ttl_seconds);
 /* The part of its line that starts runs and transfers. */
 struct dispatch *session_dispatch(struct session *s);
 /* How PID 1 is reached, as text for people. */

@@ -12,7 +12,7 @@
 
 struct tombstone {
 	bool there;
-	uint64_t position; /* of the last removed link */
+	uint64_t position; /* position of the last removed link */
 	uint64_t pruned, pruned_at;
 	char link[KEY_HASH_SIZE];
 	char seal[KEY_HASH_SIZE];
@@ -30,11 +30,6 @@ int chain_read_tombstone(struct db *db, const char *session, struct tombstone *r
 static inline void chain_copy_hash(char to[KEY_HASH_SIZE], const struct db_value *v)
 {
 	snprintf(to, KEY_HASH_SIZE, "%s", v->kind == DB_TEXT ? v->text : "");
-}
-
-static inline uint64_t chain_number(const struct db_value *v)
-{
-	return v->kind == DB_INT && v->number > 0 ? (uint64_t)v->number : 0;
 }
 
 #endif

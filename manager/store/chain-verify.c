@@ -10,7 +10,7 @@ struct verification {
 	const char *session;
 	struct log_verdict *verdict;
 	struct tombstone tombstone;
-	uint64_t position; /* of the last link read */
+	uint64_t position; /* position of the last link that was read */
 	char link[KEY_HASH_SIZE];
 	const char *kind;    /* kind of the records being compared */
 	size_t item;	     /* the column that identifies a record */
@@ -48,7 +48,7 @@ static void check_link(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
 	struct verification *l = ctx;
 	char link[KEY_HASH_SIZE];
-	uint64_t position = chain_number(&v[0]);
+	uint64_t position = column_int(&v[0]);
 	if (chain_link(l->key, l->session, position, l->link, text(&v[1]), text(&v[2]), text(&v[3]), link,
 		       &l->failure) < 0)
 		return;
@@ -84,8 +84,8 @@ static void check_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 	struct verification *l = ctx;
 	char seal[KEY_HASH_SIZE];
 	bool there = v[0].kind != DB_NULL;
-	uint64_t named = chain_number(&v[3]); /* how often the store's chain names this one; must be 1 */
-	uint64_t position = chain_number(&v[0]);
+	uint64_t named = column_int(&v[3]); /* how often the store's chain names this one; must be 1 */
+	uint64_t position = column_int(&v[0]);
 	bool of_store = streq(l->session, STORE_CHAIN);
 	if (chain_seal_head(l->key, l->session, position, text(&v[1]), seal, &l->failure) < 0)
 		return;
@@ -191,7 +191,7 @@ struct numbers {
 static void check_number(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
 	struct numbers *c = ctx;
-	uint64_t seq = chain_number(&v[0]);
+	uint64_t seq = column_int(&v[0]);
 	if (c->next && seq > c->next) {
 		AUTO(freep) char *missing = seq == c->next + 1 ? xasprintf("%llu", (unsigned long long)c->next) :
 								 xasprintf("%llu-%llu", (unsigned long long)c->next,

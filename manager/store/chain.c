@@ -62,8 +62,8 @@ static void take_head(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
 	struct found_head *h = ctx;
 	h->there = v[1].kind != DB_NULL;
-	h->last = chain_number(&v[0]);
-	h->position = chain_number(&v[1]);
+	h->last = column_int(&v[0]);
+	h->position = column_int(&v[1]);
 	chain_copy_hash(h->link, &v[2]);
 	chain_copy_hash(h->seal, &v[3]);
 }
@@ -254,10 +254,10 @@ static void take_tombstone(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
 	struct tombstone *t = ctx;
 	t->there = true;
-	t->position = chain_number(&v[0]);
+	t->position = column_int(&v[0]);
 	chain_copy_hash(t->link, &v[1]);
-	t->pruned = chain_number(&v[2]);
-	t->pruned_at = chain_number(&v[3]);
+	t->pruned = column_int(&v[2]);
+	t->pruned_at = column_int(&v[3]);
 	chain_copy_hash(t->seal, &v[4]);
 }
 

@@ -30,8 +30,8 @@ int db_transaction(struct db *db, enum db_durability durability, int (*body)(str
 
 static void take_number(void *ctx, const struct db_value *columns, size_t n)
 {
-	if (n && columns[0].kind == DB_INT && columns[0].number > 0)
-		*(uint64_t *)ctx = (uint64_t)columns[0].number;
+	if (n)
+		*(uint64_t *)ctx = column_int(&columns[0]);
 }
 
 int db_number(struct db *db, struct db_query *q, uint64_t *ret, struct fail *f)

@@ -24,6 +24,12 @@ static inline struct db_value db_int(uint64_t number)
 	return (struct db_value){ .kind = DB_INT, .number = number > INT64_MAX ? INT64_MAX : (int64_t)number };
 }
 
+/* A column as a number; 0 if it is not a positive number. */
+static inline uint64_t column_int(const struct db_value *v)
+{
+	return v->kind == DB_INT && v->number > 0 ? (uint64_t)v->number : 0;
+}
+
 /* Called for each row; the values are valid during the call. */
 typedef void (*db_row_fn)(void *ctx, const struct db_value *columns, size_t n);
 
@@ -81,7 +87,7 @@ char *postgres_describe(const struct db_place *place);
 /* For db_ops.strangers: all tables of schema.c, as SQL strings. */
 #define DB_TABLES                                                                                                      \
 	"'threads', 'sessions', 'executions', 'exports', 'dependency_sets', 'store', 'chain', 'chain_heads', "         \
-	"'chain_tombstones', 'receipts', 'tasks', 'cells', 'schema_version'"
+	"'chain_tombstones', 'receipts', 'tasks', 'cells', 'tenants', 'keys', 'schema_version'"
 
 /* Shared by both adapters (db.c). */
 int db_exec(struct db *db, struct db_query *q, struct fail *f);

@@ -80,6 +80,28 @@ static const char *const steps[][STEP_MAX] = {
 		/* The session's name in its conversation; not sealed. */
 		"ALTER TABLE sessions ADD COLUMN name TEXT",
 	},
+	{
+		"CREATE TABLE tenants (id TEXT PRIMARY KEY, sessions BIGINT NOT NULL, memory BIGINT NOT NULL, "
+		"streams BIGINT NOT NULL, exports BIGINT NOT NULL, created BIGINT NOT NULL)",
+		"CREATE TABLE keys (id TEXT PRIMARY KEY, name TEXT NOT NULL, tenant TEXT NOT NULL, scopes TEXT NOT NULL, "
+		"conversation TEXT, created BIGINT NOT NULL, used BIGINT NOT NULL, hash TEXT NOT NULL)",
+		/* The memory limit of a session, in bytes, for the limits of tenants. */
+		"ALTER TABLE sessions ADD COLUMN memory BIGINT",
+	},
+	{
+		/* The face that words a task's result; tasks of older servers have none. */
+		"ALTER TABLE tasks ADD COLUMN face TEXT",
+	},
+	{
+		/* Labels that programs give to sessions, as JSON. */
+		"ALTER TABLE sessions ADD COLUMN labels TEXT",
+	},
+	{
+		/* Answers to requests of the API with an Idempotency-Key. status 0 = the request is under way. */
+		"CREATE TABLE answers (id TEXT PRIMARY KEY, request TEXT NOT NULL, attempt TEXT NOT NULL, status BIGINT NOT NULL, "
+		"type TEXT, location TEXT, body TEXT, created BIGINT NOT NULL)",
+		"CREATE INDEX answers_by_time ON answers (created)",
+	},
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

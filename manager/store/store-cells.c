@@ -10,7 +10,7 @@ struct cell_job {
 	struct store_job base;
 	struct cell_piece piece;
 	char *made;   /* returned by piece.make; owned by the job */
-	size_t bytes; /* of sealed text, read so far */
+	size_t bytes; /* bytes of sealed text that were read so far */
 	bool cut;
 	store_cells_fn fn;
 	void *ctx;
@@ -29,9 +29,9 @@ static char *seal_name(const char *session, uint64_t seq)
 
 /* --- written ----------------------------------------------------------------------------------------------------- */
 
-static int put(struct db *db, void *ctx, struct fail *f)
+static int put(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct cell_job *j = ctx;
+	struct cell_job *j = cell_job_of(job);
 	const struct cell_piece *p = &j->piece;
 	AUTO(freep) char *name = seal_name(p->session, p->seq), *sealed = NULL;
 	char hash[KEY_HASH_SIZE];
@@ -66,8 +66,10 @@ static void release_put(struct store_job *job)
 
 static void finish_put(struct store_job *job, const struct fail *f)
 {
-	(void)job;
+	const struct cell_piece *p = &cell_job_of(job)->piece;
 	job_answer(NULL, NULL, "the code or output of a run was not stored", f);
+	if (p->on_stored)
+		p->on_stored(p->stored_ctx, p->session, p->seq, f);
 }
 
 void store_cell_put(struct store *s, const struct cell_piece *piece)
@@ -82,10 +84,9 @@ void store_cell_put(struct store *s, const struct cell_piece *piece)
 
 /* --- read -------------------------------------------------------------------------------------------------------- */
 
-static void take_row(void *ctx, const struct db_value *v, size_t n)
+static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
-	struct cell_job *j = ctx;
-	(void)n;
+	struct cell_job *j = cell_job_of(ctx);
 	size_t bytes = v[2].kind == DB_TEXT ? strlen(v[2].text) : 0;
 	if (j->cut || j->bytes + bytes > BYTES_MAX) {
 		j->cut = true;
@@ -115,16 +116,12 @@ static int open_all(struct cell_job *j, struct fail *f)
 static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct cell_job *j = cell_job_of(job);
-	struct db_query q = {
-		.sql = "SELECT seq, kind, sealed FROM cells WHERE session = $1 ORDER BY seq, piece LIMIT $2",
-		DB_PARAMS(db_text(j->piece.session), db_int(PIECES_MAX)),
-		.on_row = take_row,
-		.ctx = j
-	};
-	job_reset(job);
+	struct db_query q = { .sql = "SELECT seq, kind, sealed FROM cells WHERE session = $1 AND (seq = $2 OR $2 = 0) "
+				     "ORDER BY seq, piece LIMIT $3",
+			      DB_PARAMS(db_text(j->piece.session), db_int(j->piece.seq), db_int(PIECES_MAX)) };
 	j->bytes = 0;
 	j->cut = false;
-	return db_exec(db, &q, f) < 0 ? -1 : open_all(j, f);
+	return job_select(job, db, q, take_row, f) < 0 ? -1 : open_all(j, f);
 }
 
 static void finish_list(struct store_job *job, const struct fail *f)
@@ -134,11 +131,12 @@ static void finish_list(struct store_job *job, const struct fail *f)
 	j->fn(j->ctx, f ? NULL : &list, f);
 }
 
-struct store_job *store_cells(struct store *s, const char *session, store_cells_fn fn, void *ctx)
+struct store_job *store_cells(struct store *s, const char *session, uint64_t seq, store_cells_fn fn, void *ctx)
 {
 	struct cell_job *j = job_new(s, sizeof(*j), run_list, finish_list);
 	j->base.size = sizeof(struct cell_piece);
 	j->piece.session = job_keep(&j->base, session);
+	j->piece.seq = seq;
 	j->fn = fn;
 	j->ctx = ctx;
 	return job_submit(&j->base);

@@ -41,6 +41,7 @@ struct flush_job {
 
 struct list_job {
 	struct store_job base;
+	uint64_t before;
 	const char *session;
 	uint64_t limit;
 	store_executions_fn fn;
@@ -97,9 +98,8 @@ static int write_up_to(struct chain *chain, const struct execution_record *e, st
 	return 0;
 }
 
-static int write_all(struct db *db, void *ctx, struct fail *f)
+static int write_all(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct store_job *job = ctx;
 	const struct execution_record *rows = job->rows;
 	AUTO(chain_release) struct chain chain = { .db = db, .key = job->key };
 	if (chain_begin(&chain, store_now_ms(), f) < 0)
@@ -108,11 +108,6 @@ static int write_all(struct db *db, void *ctx, struct fail *f)
 		if ((rows[i].up_to ? write_up_to(&chain, &rows[i], f) : write_row(&chain, &rows[i], f)) < 0)
 			return -1;
 	return chain_end(&chain, f);
-}
-
-static int run_flush(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_RELAXED, write_all, f);
 }
 
 static void on_retry(void *ctx)
@@ -152,7 +147,7 @@ static void flush(struct execution_log *log)
 	timer_stop(log->gather);
 	if (log->flush || timer_active(log->retry) || list_empty(&log->waiting))
 		return;
-	struct flush_job *j = job_new(log->store, sizeof(*j), run_flush, finish_flush);
+	struct flush_job *j = job_new(log->store, sizeof(*j), write_all, finish_flush);
 	j->log = log;
 	j->base.size = sizeof(struct execution_record);
 	list_for_each(w, &log->waiting, struct waiting, node) {
@@ -167,7 +162,7 @@ static void flush(struct execution_log *log)
 		j->last_number = w->number;
 	}
 	log->carried = j->last_number;
-	log->flush = job_submit(&j->base);
+	log->flush = job_submit_write(&j->base, DB_RELAXED);
 }
 
 /* Finds the record of the run's start if it still waits. It is then completed, and one row is written instead of
@@ -272,14 +267,11 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 	struct list_job *j = container_of(job, struct list_job, base);
 	struct db_query q = {
 		.sql = "SELECT " EXECUTION_COLUMNS
-		       " FROM (SELECT * FROM executions WHERE session = $1 ORDER BY seq DESC LIMIT $2) AS newest "
+		       " FROM (SELECT * FROM executions WHERE session = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3) AS newest "
 		       "ORDER BY seq",
-		DB_PARAMS(db_text(j->session), db_int(j->limit)),
-		.on_row = take_row,
-		.ctx = job
+		DB_PARAMS(db_text(j->session), db_int(j->before), db_int(j->limit))
 	};
-	job_reset(job);
-	return db_exec(db, &q, f);
+	return job_select(job, db, q, take_row, f);
 }
 
 static void finish_list(struct store_job *job, const struct fail *f)
@@ -289,13 +281,14 @@ static void finish_list(struct store_job *job, const struct fail *f)
 	j->fn(j->ctx, f ? NULL : &list, f);
 }
 
-struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
-				   void *ctx)
+struct store_job *store_executions(struct store *s, const char *session, uint64_t before, uint64_t limit,
+				   store_executions_fn fn, void *ctx)
 {
 	execution_log_flush(store_log(s));
 	struct list_job *j = job_new(s, sizeof(*j), run_list, finish_list);
 	j->base.size = sizeof(struct execution_record);
 	j->session = job_keep(&j->base, session);
+	j->before = before && before < INT64_MAX ? before : INT64_MAX;
 	j->limit = MIN(limit, EXECUTIONS_MAX);
 	j->fn = fn;
 	j->ctx = ctx;

@@ -100,6 +100,14 @@ static int count(struct db *db, const char *thread, struct export_limits *ret, s
 	return db_exec(db, &q, f);
 }
 
+/* The sum of a tenant's exports. Conversations of the tenant `local` have no common beginning. */
+static int count_tenant(struct db *db, const char *tenant, uint64_t *ret, struct fail *f)
+{
+	AUTO(freep) char *like = xasprintf("@%s/%%", tenant);
+	struct db_query q = { .sql = "SELECT " SUM_OF(" AND thread LIKE $1"), DB_PARAMS(db_text(like)) };
+	return db_number(db, &q, ret, f);
+}
+
 static int hint_to_delete(struct fail *f)
 {
 	return fail_hint(
@@ -161,23 +169,29 @@ static int remove_content(struct db *db, const struct export_job *j, const char 
 
 static int write_record(struct db *db, struct export_job *j, struct fail *f);
 
-static int add(struct db *db, void *ctx, struct fail *f)
+static int add(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct export_job *j = ctx;
+	struct export_job *j = container_of(job, struct export_job, base);
+	AUTO(freep) char *tenant = tenant_of(j->row.thread);
 	struct export_limits was = { 0 }, now = { 0 };
+	struct tenant_limits most = { 0 };
+	uint64_t tenant_was = 0, tenant_now = 0;
 	if (j->content && access(j->content, F_OK) < 0) {
 		fail_set(f, FAIL_STORE, "the content of the export was deleted while it was being recorded");
 		return fail_hint(f, "Export it again.");
 	}
-	if (j->limited && count(db, j->row.thread, &was, f) < 0)
+	if (j->limited && (count(db, j->row.thread, &was, f) < 0 || tenant_limits_read(db, tenant, &most, f) < 0 ||
+			   (most.exports && count_tenant(db, tenant, &tenant_was, f) < 0)))
 		return -1;
 	if (write_record(db, j, f) < 0)
 		return -1;
 	if (!j->limited)
 		return 0;
-	if (count(db, j->row.thread, &now, f) < 0)
+	if (count(db, j->row.thread, &now, f) < 0 || (most.exports && count_tenant(db, tenant, &tenant_now, f) < 0))
 		return -1;
-	if (check_limits(&j->limits, &was, &now, f) == 0)
+	if (most.exports && tenant_now > most.exports && tenant_now > tenant_was)
+		over("this tenant", tenant_was, tenant_now, most.exports, "the operator sets it", f);
+	else if (check_limits(&j->limits, &was, &now, f) == 0)
 		return 0;
 	AUTO(fail_release) struct fail ignored = { 0 };
 	(void)remove_content(db, j, j->row.hash, &ignored);
@@ -213,11 +227,6 @@ static int write_record(struct db *db, struct export_job *j, struct fail *f)
 	return chain_end(&chain, f);
 }
 
-static int run_add(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, add, f);
-}
-
 static void finish_add(struct store_job *job, const struct fail *f)
 {
 	struct export_job *j = container_of(job, struct export_job, base);
@@ -240,13 +249,13 @@ static struct store_job *submit(struct store *s, struct export_job *j, const str
 	j->content = job_keep(job, content);
 	j->done = fn;
 	j->ctx = ctx;
-	return job_submit(job);
+	return job_submit_write(job, DB_DURABLE);
 }
 
 struct store_job *store_export_add(struct store *s, const struct export_record *e, const char *content,
 				   const struct export_limits *limits, store_done_fn fn, void *ctx)
 {
-	struct export_job *j = job_new(s, sizeof(*j), run_add, finish_add);
+	struct export_job *j = job_new(s, sizeof(*j), add, finish_add);
 	j->limited = limits != NULL;
 	if (limits)
 		j->limits = *limits;
@@ -255,9 +264,9 @@ struct store_job *store_export_add(struct store *s, const struct export_record *
 
 /* --- delete ------------------------------------------------------------------------------------------------------ */
 
-static int forget(struct db *db, void *ctx, struct fail *f)
+static int forget(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct export_job *j = ctx;
+	struct export_job *j = container_of(job, struct export_job, base);
 	struct db_query q = { .sql = "UPDATE exports SET hash = '', stored = 0 WHERE id = $1 RETURNING " EXPORT_COLUMNS,
 			      DB_PARAMS(db_text(j->row.id)) };
 	AUTO(chain_release) struct chain chain = { .db = db, .key = j->base.key };
@@ -265,11 +274,6 @@ static int forget(struct db *db, void *ctx, struct fail *f)
 	    chain_exec(&chain, &q, j->row.session, CHAIN_EXPORT, 0, f) < 0 || chain_end(&chain, f) < 0)
 		return -1;
 	return remove_content(db, j, j->row.hash, f);
-}
-
-static int run_delete(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, forget, f);
 }
 
 static void finish_delete(struct store_job *job, const struct fail *f)
@@ -281,7 +285,7 @@ static void finish_delete(struct store_job *job, const struct fail *f)
 struct store_job *store_export_delete(struct store *s, const struct export_record *e, const char *content,
 				      store_done_fn fn, void *ctx)
 {
-	struct export_job *j = job_new(s, sizeof(*j), run_delete, finish_delete);
+	struct export_job *j = job_new(s, sizeof(*j), forget, finish_delete);
 	return submit(s, j, e, content, fn, ctx);
 }
 

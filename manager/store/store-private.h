@@ -22,6 +22,8 @@ struct store_job {
 	/* Called in a thread. May use only the job and the database. Called again if the connection broke, so it
 	 * first resets its results, and it must tolerate its own earlier writes. */
 	int (*run)(struct store_job *job, struct db *db, struct fail *f);
+	bool writes; /* run is called in an exclusive transaction */
+	enum db_durability durability;
 	/* Called on the loop, unless cancelled. */
 	void (*finish)(struct store_job *job, const struct fail *f);
 	/* Frees what the job owns other than strings and rows; may be NULL. */
@@ -41,6 +43,8 @@ void *job_new(struct store *s, size_t size, int (*run)(struct store_job *job, st
 	      void (*finish)(struct store_job *job, const struct fail *f));
 /* Queues the job and returns it. */
 struct store_job *job_submit(struct store_job *job);
+/* Likewise, and runs the job in an exclusive transaction. */
+struct store_job *job_submit_write(struct store_job *job, enum db_durability durability);
 /* Copies the text for the lifetime of the job; NULL stays NULL. */
 const char *job_keep(struct store_job *job, const char *text);
 /* A new row of job->size bytes at the end of job->rows, zeroed. */
@@ -49,9 +53,10 @@ void *job_row(struct store_job *job);
 void job_reset(struct store_job *job);
 /* Runs a query whose rows are the results of the job: on_row gets the job as ctx and adds each row with job_row(). */
 int job_select(struct store_job *job, struct db *db, struct db_query q, db_row_fn on_row, struct fail *f);
-/* Calls body in an exclusive transaction, which is rolled back if the job was dropped. */
+/* Calls body in an exclusive transaction, which is rolled back if the job was dropped. For a job that has work to do
+ * before it blocks other writers; the others use job_submit_write(). */
 int job_transaction(struct store_job *job, struct db *db, enum db_durability durability,
-		    int (*body)(struct db *db, void *job, struct fail *f), struct fail *f);
+		    int (*body)(struct store_job *job, struct db *db, struct fail *f), struct fail *f);
 /* Calls the callback of a job that only succeeds or fails; without a callback, logs the failure. */
 void job_answer(store_done_fn fn, void *ctx, const char *what, const struct fail *f);
 
@@ -61,10 +66,8 @@ static inline const char *column_text(struct store_job *job, const struct db_val
 	return v->kind == DB_TEXT ? job_keep(job, v->text) : NULL;
 }
 
-static inline uint64_t column_int(const struct db_value *v)
-{
-	return v->kind == DB_INT && v->number > 0 ? (uint64_t)v->number : 0;
-}
+/* Reads the limits of a tenant; all are 0 if none were set. */
+int tenant_limits_read(struct db *db, const char *tenant, struct tenant_limits *ret, struct fail *f);
 
 /* For the store: the queue of records (store-executions.c). execution_log_free() drops the waiting records. */
 struct execution_log;

@@ -34,9 +34,9 @@ static struct receipt_job *new_job(struct store *s, const struct receipt_record 
 
 /* --- put --------------------------------------------------------------------------------------------------------- */
 
-static int put(struct db *db, void *ctx, struct fail *f)
+static int put(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct receipt_job *j = ctx;
+	struct receipt_job *j = container_of(job, struct receipt_job, base);
 	const struct receipt_record *r = &j->row;
 	AUTO(chain_release) struct chain chain = { .db = db, .key = j->base.key };
 	struct db_query q = {
@@ -51,11 +51,6 @@ static int put(struct db *db, void *ctx, struct fail *f)
 	return chain_end(&chain, f);
 }
 
-static int run_put(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, put, f);
-}
-
 static void finish_put(struct store_job *job, const struct fail *f)
 {
 	struct receipt_job *j = container_of(job, struct receipt_job, base);
@@ -64,17 +59,17 @@ static void finish_put(struct store_job *job, const struct fail *f)
 
 struct store_job *store_receipt_put(struct store *s, const struct receipt_record *r, store_done_fn fn, void *ctx)
 {
-	struct receipt_job *j = new_job(s, r, run_put, finish_put, ctx);
+	struct receipt_job *j = new_job(s, r, put, finish_put, ctx);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
 /* --- get --------------------------------------------------------------------------------------------------------- */
 
 static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 {
-	struct receipt_job *j = ctx;
-	struct store_job *job = &j->base;
+	struct store_job *job = ctx;
+	struct receipt_job *j = container_of(job, struct receipt_job, base);
 	char content[KEY_HASH_SIZE];
 	if (chain_hash(job->key, CHAIN_RECEIPT, v, N_COLUMNS, content, &j->failure) < 0 ||
 	    v[N_COLUMNS].kind != DB_TEXT || !streq(content, v[N_COLUMNS].text))
@@ -95,12 +90,9 @@ static int run_get(struct store_job *job, struct db *db, struct fail *f)
 		.sql = "SELECT " RECEIPT_COLUMNS
 		       ", (SELECT content FROM chain c WHERE c.session = '' AND c.kind = 'receipt' AND c.item = $1 ORDER BY c.position DESC LIMIT 1) "
 		       "FROM receipts WHERE key = $1",
-		DB_PARAMS(db_text(j->key)),
-		.on_row = take_row,
-		.ctx = j
+		DB_PARAMS(db_text(j->key))
 	};
-	job_reset(job);
-	if (db_exec(db, &q, f) < 0)
+	if (job_select(job, db, q, take_row, f) < 0)
 		return -1;
 	if (!j->failure.kind)
 		return 0;

@@ -1,4 +1,5 @@
 /* Sessions: their owners, leases and limits. */
+#include "base/alloc.h"
 #include "manager/model/cause.h"
 #include "manager/model/handle.h"
 #include "manager/model/token.h"
@@ -7,7 +8,7 @@
 
 #define COLUMNS                                                                                                        \
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
-	"lease_until, created, used, ends, ended, busy, transport, mark, seal, name"
+	"lease_until, created, used, ends, ended, busy, transport, mark, seal, name, memory, labels"
 #define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
 #define HAS_CONTAINER "state IN ('starting', 'running', 'warm') AND lease_until > "
 #define IS_WARM "state = 'warm' AND lease_until > "
@@ -99,6 +100,8 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.mark = column_text(job, &v[19]),
 		.sealed = column_text(job, &v[20]),
 		.name = shown_name(column_text(job, &v[21])),
+		.memory = column_int(&v[22]),
+		.labels = column_text(job, &v[23]),
 	};
 }
 
@@ -149,6 +152,34 @@ static int refuse(struct session_job *j, struct db *db, enum cause cause, const 
 	return fail_hint(f, "%s sets the limit.", setting);
 }
 
+/* The limits of the tenant that the conversation belongs to. Conversations of the tenant `local` have no common
+ * beginning, and the server's own limits are theirs. */
+static int check_tenant(struct session_job *j, struct db *db, struct fail *f)
+{
+	AUTO(freep) char *tenant = tenant_of(j->row.thread);
+	AUTO(freep) char *like = xasprintf("@%s/%%", tenant);
+	uint64_t now = store_now_ms(), sessions, memory;
+	struct tenant_limits most;
+	struct db_query count = { .sql = "SELECT COUNT(*) FROM sessions WHERE thread LIKE $2 AND " HOLDS_SLOT "$1",
+				  DB_PARAMS(db_int(now), db_text(like)) };
+	struct db_query sum = {
+		.sql = "SELECT CAST(COALESCE(SUM(memory), 0) AS BIGINT) FROM sessions WHERE thread LIKE $2 AND " HOLDS_SLOT
+		       "$1",
+		DB_PARAMS(db_int(now), db_text(like))
+	};
+	if (streq(tenant, TENANT_LOCAL))
+		return 0;
+	if (tenant_limits_read(db, tenant, &most, f) < 0 || db_number(db, &count, &sessions, f) < 0 ||
+	    db_number(db, &sum, &memory, f) < 0)
+		return -1;
+	if (most.sessions && sessions >= most.sessions)
+		return refuse(j, db, CAUSE_LIMIT_TENANT, "sessions of this tenant", most.sessions, "The operator", f);
+	if (most.memory && memory + j->row.memory > most.memory)
+		return refuse(j, db, CAUSE_LIMIT_TENANT, "memory of this tenant's sessions in bytes", most.memory,
+			      "The operator", f);
+	return 0;
+}
+
 static int check_limits(struct session_job *j, struct db *db, struct fail *f)
 {
 	uint64_t now = store_now_ms(), sessions, mine, threads;
@@ -169,7 +200,7 @@ static int check_limits(struct session_job *j, struct db *db, struct fail *f)
 	if (mine == 0 && threads >= j->limits.threads)
 		return refuse(j, db, CAUSE_LIMIT_CONVERSATIONS, "number of conversations with sessions",
 			      j->limits.threads, "SESSION_MAX_ACTIVE_THREADS", f);
-	return 0;
+	return check_tenant(j, db, f);
 }
 
 /* Evicts this server's warm containers first, since that needs no other server. */
@@ -256,13 +287,13 @@ static int insert(struct db *db, struct key *key, const struct session_record *r
 	};
 	struct db_query q = {
 		.sql = "INSERT INTO sessions (" COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
 			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
 			  db_int(r->epoch), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
 			  db_int(r->ended), db_int(r->busy), db_text(r->transport), db_text(r->mark), db_text(seal),
-			  db_text(r->name))
+			  db_text(r->name), db_int(r->memory), db_text(r->labels))
 	};
 	if (r->state != ROW_WARM && db_exec(db, &thread, f) < 0)
 		return -1;
@@ -285,9 +316,9 @@ static int check_name(const struct session_job *j, struct db *db, struct fail *f
 	return fail_hint(f, "Use that session by its name, or choose another name.");
 }
 
-static int claim(struct db *db, void *ctx, struct fail *f)
+static int claim(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct session_job *j = ctx;
+	struct session_job *j = container_of(job, struct session_job, base);
 	struct db_query mine = { .sql = "SELECT COUNT(*) FROM sessions WHERE id = $1 AND owner = $2",
 				 DB_PARAMS(db_text(j->row.id), db_text(j->row.owner)) };
 	uint64_t there = 0;
@@ -303,11 +334,6 @@ static int claim(struct db *db, void *ctx, struct fail *f)
 	return insert(db, j->base.key, &j->row, f);
 }
 
-static int run_claim(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, claim, f);
-}
-
 static void finish_claim(struct store_job *job, const struct fail *f)
 {
 	struct session_job *j = container_of(job, struct session_job, base);
@@ -320,7 +346,7 @@ static void finish_claim(struct store_job *job, const struct fail *f)
 struct store_job *store_session_claim(struct store *s, const struct session_record *row, const char *warm,
 				      const struct claim_limits *limits, store_claim_fn fn, void *ctx)
 {
-	struct session_job *j = new_job(s, run_claim, finish_claim, ctx);
+	struct session_job *j = new_job(s, claim, finish_claim, ctx);
 	struct store_job *job = &j->base;
 	j->row = *row;
 	j->row.id = job_keep(job, row->id);
@@ -335,15 +361,16 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 	j->row.transport = job_keep(job, row->transport);
 	j->row.mark = job_keep(job, row->mark);
 	j->row.name = job_keep(job, row->name);
+	j->row.labels = job_keep(job, row->labels);
 	j->warm = job_keep(job, warm);
 	j->limits = *limits;
 	j->claim = fn;
-	return job_submit(job);
+	return job_submit_write(job, DB_DURABLE);
 }
 
-static int drop(struct db *db, void *ctx, struct fail *f)
+static int drop(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct session_job *j = ctx;
+	struct session_job *j = container_of(job, struct session_job, base);
 	struct db_query q = { .sql = "DELETE FROM sessions WHERE id = $1 AND owner = $2",
 			      DB_PARAMS(db_text(j->row.id), db_text(j->row.owner)) };
 	if (db_exec(db, &q, f) < 0)
@@ -352,27 +379,22 @@ static int drop(struct db *db, void *ctx, struct fail *f)
 	return q.changed || j->base.retried ? 0 : fail_set(f, FAIL_NOT_FOUND, "the store has no such row");
 }
 
-static int run_drop(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, drop, f);
-}
-
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
 /* An ended session stays ended, and `used` never decreases. */
-static int update(struct db *db, void *ctx, struct fail *f)
+static int update(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct session_job *j = ctx;
+	struct session_job *j = container_of(job, struct session_job, base);
 	const struct session_update *u = &j->update;
 	struct db_query q = {
 		.sql = "UPDATE sessions SET lease_until = $4, used = CASE WHEN $5 > used THEN $5 ELSE used END, busy = $6, "
-		       "transport = COALESCE($10, transport), "
+		       "transport = COALESCE($10, transport), labels = COALESCE($11, labels), "
 		       "cause = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $8 ELSE cause END, "
 		       "ended = CASE WHEN state <> 'ended' AND $7 = 'ended' THEN $9 ELSE ended END, state = CASE WHEN state = 'ended' THEN state ELSE COALESCE($7, state) END "
 		       "WHERE id = $1 AND owner = $2 AND fence = $3",
 		DB_PARAMS(db_text(u->id), db_text(u->owner), db_int(u->epoch), db_int(u->lease_until), db_int(u->used),
 			  db_int(u->busy), db_text(row_state_name(u->state)), db_text(u->cause), db_int(store_now_ms()),
-			  db_text(u->transport))
+			  db_text(u->transport), db_text(u->labels))
 	};
 	struct db_query there = { .sql = "SELECT COUNT(*) FROM sessions WHERE id = $1", DB_PARAMS(db_text(u->id)) };
 	uint64_t known;
@@ -387,11 +409,6 @@ static int update(struct db *db, void *ctx, struct fail *f)
 	return fail_set(f, FAIL_NOT_FOUND, "the store has no session '%s'", u->id);
 }
 
-static int run_update(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, update, f);
-}
-
 static void finish_done(struct store_job *job, const struct fail *f)
 {
 	struct session_job *j = container_of(job, struct session_job, base);
@@ -400,23 +417,23 @@ static void finish_done(struct store_job *job, const struct fail *f)
 
 struct store_job *store_session_drop(struct store *s, const char *id, const char *owner, store_done_fn fn, void *ctx)
 {
-	struct session_job *j = new_job(s, run_drop, finish_done, ctx);
+	struct session_job *j = new_job(s, drop, finish_done, ctx);
 	j->row.id = job_keep(&j->base, id);
 	j->row.owner = job_keep(&j->base, owner);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
 struct store_job *store_session_update(struct store *s, const struct session_update *u, store_done_fn fn, void *ctx)
 {
-	struct session_job *j = new_job(s, run_update, finish_done, ctx);
+	struct session_job *j = new_job(s, update, finish_done, ctx);
 	j->update = *u;
 	j->update.id = job_keep(&j->base, u->id);
 	j->update.owner = job_keep(&j->base, u->owner);
 	j->update.cause = job_keep(&j->base, u->cause);
 	j->update.transport = job_keep(&j->base, u->transport);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
 /* --- get, list --------------------------------------------------------------------------------------------------- */
@@ -465,9 +482,9 @@ struct store_job *store_sessions(struct store *s, const char *thread, bool all, 
 
 /* --- take over --------------------------------------------------------------------------------------------------- */
 
-static int take_over(struct db *db, void *ctx, struct fail *f)
+static int take_over(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct session_job *j = ctx;
+	struct session_job *j = container_of(job, struct session_job, base);
 	const struct take_over *t = &j->take;
 	struct db_query q = {
 		.sql = "UPDATE sessions SET owner = $4, owner_host = $5, owner_pid = $6, fence = fence + 1, "
@@ -485,19 +502,14 @@ static int take_over(struct db *db, void *ctx, struct fail *f)
 	return 0;
 }
 
-static int run_take_over(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, take_over, f);
-}
-
 struct store_job *store_session_take_over(struct store *s, const struct take_over *t, store_session_fn fn, void *ctx)
 {
-	struct session_job *j = new_job(s, run_take_over, finish_one, ctx);
+	struct session_job *j = new_job(s, take_over, finish_one, ctx);
 	j->take = *t;
 	j->take.id = job_keep(&j->base, t->id);
 	j->take.old_owner = job_keep(&j->base, t->old_owner);
 	j->take.new_owner = job_keep(&j->base, t->new_owner);
 	j->take.new_owner_host = job_keep(&j->base, t->new_owner_host);
 	j->one = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }

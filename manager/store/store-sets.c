@@ -56,11 +56,8 @@ static void keep_row(struct set_job *j, const struct set_record *row)
 static int find(struct set_job *j, struct db *db, struct fail *f)
 {
 	struct db_query q = { .sql = "SELECT " COLUMNS " FROM dependency_sets WHERE key = $1",
-			      DB_PARAMS(db_text(j->row.key)),
-			      .on_row = take_row,
-			      .ctx = &j->base };
-	job_reset(&j->base);
-	return db_exec(db, &q, f);
+			      DB_PARAMS(db_text(j->row.key)) };
+	return job_select(&j->base, db, q, take_row, f);
 }
 
 /* --- claim ------------------------------------------------------------------------------------------------------- */
@@ -77,9 +74,9 @@ static bool is_free(const struct set_job *j, const struct set_record *found)
 		found->builder_until == j->row.builder_until);
 }
 
-static int claim(struct db *db, void *ctx, struct fail *f)
+static int claim(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct set_job *j = ctx;
+	struct set_job *j = container_of(job, struct set_job, base);
 	const struct set_record *r = &j->row;
 	if (find(j, db, f) < 0)
 		return -1;
@@ -97,11 +94,6 @@ static int claim(struct db *db, void *ctx, struct fail *f)
 	return find(j, db, f);
 }
 
-static int run_claim(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, claim, f);
-}
-
 static void finish_claim(struct store_job *job, const struct fail *f)
 {
 	struct set_job *j = container_of(job, struct set_job, base);
@@ -111,11 +103,11 @@ static void finish_claim(struct store_job *job, const struct fail *f)
 struct store_job *store_set_claim(struct store *s, const struct set_record *row, uint64_t stale_before, store_set_fn fn,
 				  void *ctx)
 {
-	struct set_job *j = new_job(s, run_claim, finish_claim, ctx);
+	struct set_job *j = new_job(s, claim, finish_claim, ctx);
 	keep_row(j, row);
 	j->stale_before = stale_before;
 	j->fn = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
 /* --- built, used, removed ---------------------------------------------------------------------------------------- */
@@ -127,9 +119,9 @@ static void finish_done(struct store_job *job, const struct fail *f)
 }
 
 /* On a retry, the first attempt may have recorded the build although its connection broke. */
-static int renew_or_finish(struct db *db, void *ctx, struct fail *f)
+static int renew_or_finish(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct set_job *j = ctx;
+	struct set_job *j = container_of(job, struct set_job, base);
 	const struct set_record *r = &j->row;
 	struct db_query renew = {
 		.sql = "UPDATE dependency_sets SET builder_until = $3 WHERE key = $1 AND builder = $2",
@@ -157,58 +149,43 @@ static int renew_or_finish(struct db *db, void *ctx, struct fail *f)
 	return fail_hint(f, "try again later, to use its result");
 }
 
-static int run_built(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, renew_or_finish, f);
-}
-
 struct store_job *store_set_built(struct store *s, const struct set_record *row, store_done_fn fn, void *ctx)
 {
-	struct set_job *j = new_job(s, run_built, finish_done, ctx);
+	struct set_job *j = new_job(s, renew_or_finish, finish_done, ctx);
 	keep_row(j, row);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
-static int touch(struct db *db, void *ctx, struct fail *f)
+static int touch(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct set_job *j = ctx;
+	struct set_job *j = container_of(job, struct set_job, base);
 	struct db_query q = { .sql = "UPDATE dependency_sets SET used = $2 WHERE key = $1",
 			      DB_PARAMS(db_text(j->row.key), db_int(store_now_ms())) };
 	return db_exec(db, &q, f);
 }
 
-static int run_used(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_RELAXED, touch, f);
-}
-
 struct store_job *store_set_used(struct store *s, const char *key, store_done_fn fn, void *ctx)
 {
-	struct set_job *j = new_job(s, run_used, finish_done, ctx);
+	struct set_job *j = new_job(s, touch, finish_done, ctx);
 	j->row.key = job_keep(&j->base, key);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_RELAXED);
 }
 
-static int forget(struct db *db, void *ctx, struct fail *f)
+static int forget(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct set_job *j = ctx;
+	struct set_job *j = container_of(job, struct set_job, base);
 	struct db_query q = { .sql = "DELETE FROM dependency_sets WHERE key = $1", DB_PARAMS(db_text(j->row.key)) };
 	return db_exec(db, &q, f);
 }
 
-static int run_remove(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, forget, f);
-}
-
 struct store_job *store_set_remove(struct store *s, const char *key, store_done_fn fn, void *ctx)
 {
-	struct set_job *j = new_job(s, run_remove, finish_done, ctx);
+	struct set_job *j = new_job(s, forget, finish_done, ctx);
 	j->row.key = job_keep(&j->base, key);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
 /* --- list -------------------------------------------------------------------------------------------------------- */
@@ -216,11 +193,8 @@ struct store_job *store_set_remove(struct store *s, const char *key, store_done_
 static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct db_query q = { .sql = "SELECT " COLUMNS " FROM dependency_sets ORDER BY used, key LIMIT $1",
-			      DB_PARAMS(db_int(SETS_MAX)),
-			      .on_row = take_row,
-			      .ctx = job };
-	job_reset(job);
-	return db_exec(db, &q, f);
+			      DB_PARAMS(db_int(SETS_MAX)) };
+	return job_select(job, db, q, take_row, f);
 }
 
 static void finish_list(struct store_job *job, const struct fail *f)

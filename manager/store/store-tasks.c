@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "manager/store/store-private.h"
 
-#define COLUMNS "id, thread, session, seq, tool, timeout, state, started, created, changed, expires"
+#define COLUMNS "id, thread, session, seq, tool, timeout, state, started, created, changed, expires, face"
 #define TASKS_MAX 1000
 /* How long an expired task is remembered. */
 #define EXPIRED_KEPT_MS 86400000
@@ -57,7 +57,8 @@ static void take_row(void *ctx, const struct db_value *v, size_t n)
 		.created = column_int(&v[8]),
 		.changed = column_int(&v[9]),
 		.expires = column_int(&v[10]),
-		.result = n > 11 ? column_text(job, &v[11]) : NULL,
+		.face = column_text(job, &v[11]),
+		.result = n > 12 ? column_text(job, &v[12]) : NULL,
 	};
 }
 
@@ -73,6 +74,7 @@ static struct task_job *new_job(struct store *s, const struct task_record *row,
 	j->row.thread = job_keep(&j->base, row->thread);
 	j->row.session = job_keep(&j->base, row->session);
 	j->row.tool = job_keep(&j->base, row->tool);
+	j->row.face = job_keep(&j->base, row->face);
 	j->row.result = job_keep(&j->base, row->result);
 	j->ctx = ctx;
 	return j;
@@ -86,39 +88,34 @@ static void finish_done(struct store_job *job, const struct fail *f)
 
 /* --- written ----------------------------------------------------------------------------------------------------- */
 
-static int add(struct db *db, void *ctx, struct fail *f)
+static int add(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct task_job *j = ctx;
+	struct task_job *j = task_job_of(job);
 	const struct task_record *r = &j->row;
 	uint64_t now = store_now_ms();
 	struct db_query drop = { .sql = "DELETE FROM tasks WHERE expires > 0 AND expires < $1",
 				 DB_PARAMS(db_int(now - MIN(now, (uint64_t)EXPIRED_KEPT_MS))) };
 	struct db_query insert = {
 		.sql = "INSERT INTO tasks (" COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING",
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->session), db_int(r->seq), db_text(r->tool),
 			  db_int(r->timeout), db_text(states[r->state]), db_int(r->started), db_int(r->created),
-			  db_int(r->changed), db_int(r->expires))
+			  db_int(r->changed), db_int(r->expires), db_text(r->face))
 	};
 	return db_exec(db, &drop, f) < 0 ? -1 : db_exec(db, &insert, f);
 }
 
-static int run_add(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, add, f);
-}
-
 struct store_job *store_task_add(struct store *s, const struct task_record *row, store_done_fn fn, void *ctx)
 {
-	struct task_job *j = new_job(s, row, run_add, finish_done, ctx);
+	struct task_job *j = new_job(s, row, add, finish_done, ctx);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
 /* The first recorded end wins. */
-static int change(struct db *db, void *ctx, struct fail *f)
+static int change(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct task_job *j = ctx;
+	struct task_job *j = task_job_of(job);
 	const struct task_record *r = &j->row;
 	AUTO(freep) char *sealed = NULL;
 	if (r->result && key_seal(j->base.key, r->id, r->result, &sealed, f) < 0)
@@ -130,33 +127,24 @@ static int change(struct db *db, void *ctx, struct fail *f)
 	return db_exec(db, &q, f);
 }
 
-static int run_change(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, change, f);
-}
-
 struct store_job *store_task_change(struct store *s, const struct task_record *row, store_done_fn fn, void *ctx)
 {
-	struct task_job *j = new_job(s, row, run_change, finish_done, ctx);
+	struct task_job *j = new_job(s, row, change, finish_done, ctx);
 	j->done = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }
 
-static int remove_row(struct db *db, void *ctx, struct fail *f)
+static int remove_row(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct task_job *j = ctx;
+	struct task_job *j = task_job_of(job);
 	struct db_query q = { .sql = "DELETE FROM tasks WHERE id = $1", DB_PARAMS(db_text(j->row.id)) };
 	return db_exec(db, &q, f);
 }
 
-static int run_remove(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, remove_row, f);
-}
-
 void store_task_remove(struct store *s, const char *id)
 {
-	(void)job_submit(&new_job(s, &(struct task_record){ .id = id }, run_remove, finish_done, NULL)->base);
+	struct task_job *j = new_job(s, &(struct task_record){ .id = id }, remove_row, finish_done, NULL);
+	(void)job_submit_write(&j->base, DB_DURABLE);
 }
 
 /* --- read -------------------------------------------------------------------------------------------------------- */
@@ -165,12 +153,9 @@ static int run_get(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct task_job *j = task_job_of(job);
 	struct db_query q = { .sql = "SELECT " COLUMNS ", result FROM tasks WHERE id = $1 AND thread = $2",
-			      DB_PARAMS(db_text(j->row.id), db_text(j->row.thread)),
-			      .on_row = take_row,
-			      .ctx = job };
-	job_reset(job);
+			      DB_PARAMS(db_text(j->row.id), db_text(j->row.thread)) };
 	free(take_ptr(j->result));
-	if (db_exec(db, &q, f) < 0)
+	if (job_select(job, db, q, take_row, f) < 0)
 		return -1;
 	struct task_record *found = job->n ? job->rows : NULL;
 	if (!found || !found->result)
@@ -198,11 +183,8 @@ static int run_list(struct store_job *job, struct db *db, struct fail *f)
 {
 	struct task_job *j = task_job_of(job);
 	struct db_query q = { .sql = "SELECT " COLUMNS " FROM tasks WHERE session = $1 ORDER BY seq DESC LIMIT $2",
-			      DB_PARAMS(db_text(j->row.session), db_int(TASKS_MAX)),
-			      .on_row = take_row,
-			      .ctx = job };
-	job_reset(job);
-	return db_exec(db, &q, f);
+			      DB_PARAMS(db_text(j->row.session), db_int(TASKS_MAX)) };
+	return job_select(job, db, q, take_row, f);
 }
 
 static void finish_list(struct store_job *job, const struct fail *f)

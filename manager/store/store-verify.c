@@ -25,16 +25,11 @@ struct names_job {
 /* --- verify ------------------------------------------------------------------------------------------------------ */
 
 /* Called in an exclusive transaction, so that nothing is written in the meantime. */
-static int verify(struct db *db, void *ctx, struct fail *f)
+static int verify(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct verify_job *j = ctx;
+	struct verify_job *j = container_of(job, struct verify_job, base);
 	verdict_release(&j->verdict);
 	return chain_verify(db, j->base.key, j->session, &j->verdict, f);
-}
-
-static int run_verify(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_RELAXED, verify, f);
 }
 
 static void finish_verify(struct store_job *job, const struct fail *f)
@@ -50,12 +45,12 @@ static void release_verify(struct store_job *job)
 
 struct store_job *store_verify(struct store *s, const char *session, store_verdict_fn fn, void *ctx)
 {
-	struct verify_job *j = job_new(s, sizeof(*j), run_verify, finish_verify);
+	struct verify_job *j = job_new(s, sizeof(*j), verify, finish_verify);
 	j->base.release = release_verify;
 	j->session = job_keep(&j->base, session);
 	j->fn = fn;
 	j->ctx = ctx;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_RELAXED);
 }
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
@@ -109,9 +104,9 @@ struct store_job *store_chains(struct store *s, store_names_fn fn, void *ctx)
 
 /* --- prune ------------------------------------------------------------------------------------------------------- */
 
-static int prune(struct db *db, void *ctx, struct fail *f)
+static int prune(struct store_job *job, struct db *db, struct fail *f)
 {
-	struct names_job *j = ctx;
+	struct names_job *j = container_of(job, struct names_job, base);
 	struct db_query q = { .sql = "SELECT id FROM sessions s WHERE state = 'ended' AND ended > 0 AND ended < $1 "
 				     "AND EXISTS (SELECT 1 FROM executions e WHERE e.session = s.id) ORDER BY ended",
 			      DB_PARAMS(db_int(j->before)),
@@ -131,11 +126,6 @@ static int prune(struct db *db, void *ctx, struct fail *f)
 	return 0;
 }
 
-static int run_prune(struct store_job *job, struct db *db, struct fail *f)
-{
-	return job_transaction(job, db, DB_DURABLE, prune, f);
-}
-
 static void finish_prune(struct store_job *job, const struct fail *f)
 {
 	struct names_job *j = container_of(job, struct names_job, base);
@@ -144,8 +134,8 @@ static void finish_prune(struct store_job *job, const struct fail *f)
 
 struct store_job *store_prune(struct store *s, uint64_t ended_before, store_count_fn fn, void *ctx)
 {
-	struct names_job *j = new_names(s, run_prune, finish_prune, ctx);
+	struct names_job *j = new_names(s, prune, finish_prune, ctx);
 	j->before = ended_before;
 	j->count = fn;
-	return job_submit(&j->base);
+	return job_submit_write(&j->base, DB_DURABLE);
 }

@@ -40,6 +40,7 @@ struct store {
 	struct list refused; /* jobs that found the queue full, until they are answered */
 	struct execution_log *log;
 	char *id; /* NULL until a job has succeeded */
+	uint64_t failures;
 	struct timer *settle;
 	void (*on_settled)(void *ctx); /* NULL = no caller waits */
 	uint64_t settle_until_ms;
@@ -69,6 +70,11 @@ bool store_is_there(const struct config *c)
 struct execution_log *store_log(struct store *s)
 {
 	return s->log;
+}
+
+uint64_t store_failures(const struct store *s)
+{
+	return s->failures;
 }
 
 const char *store_id(const struct store *s)
@@ -119,6 +125,8 @@ static void on_overdue(void *ctx)
 		fail_set(&f, FAIL_STORE, "the store did not answer within %u s", STORE_DEADLINE_MS / 1000);
 		fail_hint(&f, "try again; if that does not help, run husk doctor");
 	}
+	if (job->store)
+		job->store->failures++;
 	unqueue(job);
 	atomic_store(&job->dropped, true);
 	job->in_use = true;
@@ -158,6 +166,13 @@ struct store_job *job_submit(struct store_job *job)
 	return job;
 }
 
+struct store_job *job_submit_write(struct store_job *job, enum db_durability durability)
+{
+	job->writes = true;
+	job->durability = durability;
+	return job_submit(job);
+}
+
 void store_cancel(struct store_job *job)
 {
 	if (job)
@@ -195,14 +210,14 @@ int job_select(struct store_job *job, struct db *db, struct db_query q, db_row_f
 
 struct guarded {
 	struct store_job *job;
-	int (*body)(struct db *db, void *job, struct fail *f);
+	int (*body)(struct store_job *job, struct db *db, struct fail *f);
 };
 
 /* Rolls the transaction back if the job was dropped in the meantime. */
 static int unless_dropped(struct db *db, void *ctx, struct fail *f)
 {
 	struct guarded *g = ctx;
-	if (g->body(db, g->job, f) < 0)
+	if (g->body(g->job, db, f) < 0)
 		return -1;
 	return atomic_load(&g->job->dropped) ?
 		       fail_set(f, FAIL_CANCELLED, "nobody is waiting for the result any more") :
@@ -210,7 +225,7 @@ static int unless_dropped(struct db *db, void *ctx, struct fail *f)
 }
 
 int job_transaction(struct store_job *job, struct db *db, enum db_durability durability,
-		    int (*body)(struct db *db, void *job, struct fail *f), struct fail *f)
+		    int (*body)(struct store_job *job, struct db *db, struct fail *f), struct fail *f)
 {
 	return db_transaction(db, durability, unless_dropped, &(struct guarded){ job, body }, f);
 }
@@ -302,11 +317,12 @@ static bool attempt(struct connection *c)
 	uint64_t deadline_ms = job->deadline_ms - SPARE_MS;
 	if (ensure_connected(c, deadline_ms, &job->fail) < 0)
 		return false;
-	bool done = job->run(job, c->db, &job->fail) == 0;
+	int r = job->writes ? job_transaction(job, c->db, job->durability, job->run, &job->fail) :
+			      job->run(job, c->db, &job->fail);
 	bool broken = c->db->broken;
 	if (broken)
 		disconnect(c);
-	return !done && broken && loop_now_ms() < deadline_ms;
+	return r < 0 && broken && loop_now_ms() < deadline_ms;
 }
 
 /* A restart of the database is noticed only when the old connection is used, so a job is tried twice. */
@@ -403,6 +419,8 @@ static void on_job_done(void *ctx, bool forgotten UNUSED)
 	struct store_job *job = c->job;
 	if (c->store && c->id && !c->store->id && !job->fail.kind)
 		c->store->id = xstrdup(c->id);
+	if (c->store && job->fail.kind == FAIL_STORE)
+		c->store->failures++;
 	if (!atomic_load(&job->dropped)) {
 		job->timer = timer_free(job->timer);
 		/* The callback may queue more jobs, cancel this one or free the store. */

@@ -16,6 +16,7 @@
 #include "base/loop.h"
 #include "manager/model/config.h"
 #include "manager/model/state.h"
+#include "manager/model/tenant.h"
 #include "manager/model/verdict.h"
 
 struct store;
@@ -33,6 +34,8 @@ void store_settle(struct store *s, uint64_t ms, void (*fn)(void *ctx), void *ctx
 /* A random name that a store gets at its creation. Containers carry it, so servers that share a store recognize
  * their containers. NULL until a job has succeeded; then valid as long as the store. */
 const char *store_id(const struct store *s);
+/* Number of jobs so far that failed because of the store. */
+uint64_t store_failures(const struct store *s);
 
 /* The callback is not called after this returns. A running job may still take effect. Accepts NULL. */
 void store_cancel(struct store_job *job);
@@ -81,6 +84,8 @@ struct session_record {
 	 * mark, image, limits, created and ends. Set when a row is read. */
 	enum row_seal seal;
 	const char *name;   /* its name in the conversation; NULL = none */
+	const char *labels; /* JSON object of texts; NULL = none */
+	uint64_t memory;    /* its limit in bytes, for the limits of tenants; 0 = unknown */
 	const char *sealed; /* as stored; private to the store */
 };
 
@@ -123,6 +128,7 @@ struct session_update {
 	uint64_t used;
 	bool busy;
 	const char *transport; /* NULL = unchanged */
+	const char *labels;    /* NULL = unchanged */
 };
 /* FAIL_FOREIGN if another server has taken the session over. */
 struct store_job *store_session_update(struct store *s, const struct session_update *u, store_done_fn fn, void *ctx);
@@ -171,9 +177,9 @@ struct execution_list {
 	size_t n;
 };
 typedef void (*store_executions_fn)(void *ctx, const struct execution_list *list, const struct fail *f);
-/* The last `limit` executions of the session, in order of seq. */
-struct store_job *store_executions(struct store *s, const char *session, uint64_t limit, store_executions_fn fn,
-				   void *ctx);
+/* The last `limit` executions of the session with a lower seq than `before` (0 = all), in order of seq. */
+struct store_job *store_executions(struct store *s, const char *session, uint64_t before, uint64_t limit,
+				   store_executions_fn fn, void *ctx);
 
 /* --- cells: code and output of runs; empty unless HISTORY_KEEPS_CODE is set ---------------------------------------- */
 /* Pieces are stored sealed, and removed with the executions of their session. */
@@ -188,9 +194,12 @@ struct cell_piece {
 	char *(*make)(void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
+	/* Called once, from the loop, when the piece is stored or cannot be stored; not called if the store is freed
+	 * before. NULL = fire and forget. */
+	void (*on_stored)(void *ctx, const char *session, uint64_t seq, const struct fail *f);
+	void *stored_ctx;
 };
-/* Appends a piece to its run, unless a killed server already added the same piece at the same place. Fire and
- * forget. */
+/* Appends a piece to its run, unless a killed server already added the same piece at the same place. */
 void store_cell_put(struct store *s, const struct cell_piece *piece);
 struct cell_list {
 	const struct cell_piece *v;
@@ -198,8 +207,8 @@ struct cell_list {
 	bool cut; /* there are more pieces than one answer holds */
 };
 typedef void (*store_cells_fn)(void *ctx, const struct cell_list *list, const struct fail *f);
-/* Ordered by seq, and within a run as they were added. */
-struct store_job *store_cells(struct store *s, const char *session, store_cells_fn fn, void *ctx);
+/* The pieces of one run, or of all runs if seq is 0. Ordered by seq, and within a run as they were added. */
+struct store_job *store_cells(struct store *s, const char *session, uint64_t seq, store_cells_fn fn, void *ctx);
 
 /* --- tasks: runs whose caller was given a handle ------------------------------------------------------------------ */
 struct task_record {
@@ -208,6 +217,7 @@ struct task_record {
 	const char *session;
 	uint64_t seq; /* the run */
 	const char *tool;
+	const char *face; /* the face that words its result; NULL = the task of an older server */
 	uint64_t timeout; /* seconds */
 	enum task_state state;
 	uint64_t started, created, changed; /* ms */
@@ -262,8 +272,8 @@ struct export_limits {
 };
 /* On disk when the callback reports success: an acknowledged export is never lost. `content` is the path of the
  * content, which must still exist. With limits (NULL = none), content above a limit is refused with FAIL_LIMIT and
- * removed, unless another export uses it. Counting and removing share the transaction, so limits hold with any
- * number of servers. */
+ * removed, unless another export uses it; the limit of the conversation's tenant, which the store has, holds too.
+ * Counting and removing share the transaction, so limits hold with any number of servers. */
 struct store_job *store_export_add(struct store *s, const struct export_record *e, const char *content,
 				   const struct export_limits *limits, store_done_fn fn, void *ctx);
 /* Removes the content of an export, unless another export has the same content, and hides the export from all
@@ -345,5 +355,55 @@ struct store_job *store_set_remove(struct store *s, const char *key, store_done_
 typedef void (*store_sets_fn)(void *ctx, const struct set_list *list, const struct fail *f);
 /* Least recently used first. */
 struct store_job *store_sets(struct store *s, store_sets_fn fn, void *ctx);
+
+/* --- keys of the API, and tenants --------------------------------------------------------------------------------- */
+struct key_record {
+	const char *id;
+	const char *name; /* for people; unique in the tenant */
+	const char *tenant;
+	const char *scopes;	  /* names, separated by blanks */
+	const char *conversation; /* full id, for requests that name none; NULL = the user's own */
+	uint64_t created, used;	  /* ms; used 0 = never */
+	uint64_t streams;	  /* limit of the tenant, set by store_key_check(); 0 = none */
+	const char *hash;	  /* private to the store */
+};
+/* Stores a key. `text` is the key itself, of which only a keyed hash is stored. FAIL_INVALID: the tenant has a key with
+ * this name. FAIL_LIMIT: there are too many keys. */
+struct store_job *store_key_add(struct store *s, const struct key_record *row, const char *text, store_done_fn fn,
+				void *ctx);
+/* By id or name; tenant NULL = of all tenants. FAIL_NOT_FOUND if there is none. */
+struct store_job *store_key_remove(struct store *s, const char *tenant, const char *word, store_done_fn fn, void *ctx);
+/* found is NULL if there is no key with this id, or if its text or its row is not the stored one. */
+typedef void (*store_key_fn)(void *ctx, const struct key_record *found, const struct fail *f);
+struct store_job *store_key_check(struct store *s, const char *id, const char *text, store_key_fn fn, void *ctx);
+/* Oldest first; tenant NULL = of all tenants. */
+typedef void (*store_keys_fn)(void *ctx, const struct key_record *v, size_t n, const struct fail *f);
+struct store_job *store_keys(struct store *s, const char *tenant, store_keys_fn fn, void *ctx);
+/* --- answers to requests that may be repeated ---------------------------------------------------------------------- */
+#define ANSWERS_KEPT_MS 86400000ull
+struct answer_record {
+	const char *id;			    /* a hash of the caller and its Idempotency-Key */
+	const char *request;		    /* a hash of the request */
+	int status;			    /* 0 = the first request is under way, or its server was killed */
+	const char *type, *location, *body; /* any text, or NULL; the body is sealed */
+};
+/* Reserves the id for a request. `found` is NULL if it was free; else it is the row of an earlier request. On disk when
+ * the callback is called. */
+typedef void (*store_answer_fn)(void *ctx, const struct answer_record *found, const struct fail *f);
+struct store_job *store_answer_begin(struct store *s, const char *id, const char *request, store_answer_fn fn,
+				     void *ctx);
+/* Records the answer, for ANSWERS_KEPT_MS from the reservation. On disk when the callback is called. */
+struct store_job *store_answer_keep(struct store *s, const struct answer_record *row, store_done_fn fn, void *ctx);
+/* Frees the id if no answer was recorded. Fire and forget. */
+void store_answer_drop(struct store *s, const char *id);
+
+/* A key for one purpose, derived from the store's own key: all servers with that key get the same text. */
+typedef void (*store_text_fn)(void *ctx, const char *text, const struct fail *f);
+struct store_job *store_derive_key(struct store *s, const char *purpose, store_text_fn fn, void *ctx);
+/* The limits of a tenant; all are 0 if none were set. */
+struct store_job *store_tenant_set(struct store *s, const char *tenant, const struct tenant_limits *limits,
+				   store_done_fn fn, void *ctx);
+typedef void (*store_tenant_fn)(void *ctx, const struct tenant_limits *limits, const struct fail *f);
+struct store_job *store_tenant_get(struct store *s, const char *tenant, store_tenant_fn fn, void *ctx);
 
 #endif

@@ -6,8 +6,6 @@
 /* Path of the host's certificate bundle in the container. */
 #define CA_BUNDLE_INSIDE "/opt/husk/ca-certificates.crt"
 #define SHM_SIZE "64m"
-/* Enough for any build tool, and low enough that a leak fails inside the container. */
-#define NOFILE_LIMIT 4096
 /* gVisor uses about ten threads of its own for each process inside. If it reaches the limit, it dies with everything
  * inside. */
 #define GVISOR_TASKS 16
@@ -53,8 +51,8 @@ static void add_limits(struct strv *argv, const struct container_spec *spec)
 	strv_add(argv, "--ulimit");
 	unsigned long long file = MAX(spec->memory, spec->home);
 	strv_addf(argv, "fsize=%llu:%llu", file, file);
-	/* 1, not 0: only with a limit of 1 does the kernel not pipe core dumps to the host's handler. */
-	strv_add_all(argv, "--ulimit", "core=1:1", NULL);
+	strv_add(argv, "--ulimit");
+	strv_addf(argv, "core=%d:%d", CORE_LIMIT, CORE_LIMIT);
 }
 
 /* The volume has no name and is removed with the container. PID 1 limits its content. */

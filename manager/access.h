@@ -1,0 +1,112 @@
+/* Access to the API: keys, tenants and signatures. A part of manager.h, which includes it; the rules there hold here. */
+#ifndef HUSK_MANAGER_ACCESS_H
+#define HUSK_MANAGER_ACCESS_H
+
+#include "base/fail.h"
+#include "manager/model/scope.h"
+#include "manager/model/tenant.h"
+
+struct manager;
+struct op;
+
+/* --- keys of the API --------------------------------------------------------------------------------------------- */
+/* A key has the form husk_ID_SECRET. Only a hash of it is stored. */
+struct key_info {
+	const char *id, *name, *tenant;
+	const char *conversation; /* full id, for requests that name none; NULL = the user's own conversation */
+	unsigned scopes;
+	uint64_t created_ms, used_ms; /* used 0 = never */
+	uint64_t max_streams;	      /* of its tenant, if the key was checked; 0 = no limit */
+};
+struct add_key_request {
+	const char *name; /* 1 to 64 bytes, unique in the tenant */
+	const char *tenant;
+	unsigned scopes;
+	bool own; /* for the user's own conversation */
+	/* New limits of the tenant; NULL = unchanged. */
+	const struct tenant_limits *limits;
+	/* key is the only copy of the key; NULL = f says why there is none. */
+	void (*on_done)(void *ctx, const char *key, const struct key_info *info, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_add_key(struct manager *m, const struct add_key_request *req, struct fail *f);
+struct keys_request {
+	const char *tenant; /* NULL = of all tenants */
+	void (*on_done)(void *ctx, const struct key_info *v, size_t n, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_keys(struct manager *m, const struct keys_request *req, struct fail *f);
+struct remove_key_request {
+	const char *tenant; /* NULL = of any tenant */
+	const char *key;    /* id or name */
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_remove_key(struct manager *m, const struct remove_key_request *req, struct fail *f);
+struct check_key_request {
+	const char *key; /* as a client sent it */
+	/* info NULL and f NULL: the key is not valid. */
+	void (*on_done)(void *ctx, const struct key_info *info, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_check_key(struct manager *m, const struct check_key_request *req, struct fail *f);
+/* The same without waiting, for a key that was checked in the last seconds; NULL = unknown. Valid until the next
+ * turn of the loop. */
+const struct key_info *manager_known_key(struct manager *m, const char *key);
+/* The limits of a tenant; all are 0 if none were set. */
+struct tenant_request {
+	const char *tenant;
+	void (*on_done)(void *ctx, const struct tenant_limits *limits, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_tenant(struct manager *m, const struct tenant_request *req, struct fail *f);
+
+/* --- answers to requests that may be repeated ---------------------------------------------------------------------- */
+/* A client that repeats a request with the same name (Idempotency-Key) gets the first answer, also from the next server,
+ * for 24 hours. */
+enum answer_state {
+	ANSWER_NEW,	  /* the first request: do it, then call manager_keep_answer() or manager_drop_answer() */
+	ANSWER_KEPT,	  /* it was answered */
+	ANSWER_UNDER_WAY, /* it was not answered yet, or its server was killed before */
+	ANSWER_OTHER,	  /* the name was used for another request */
+};
+struct kept_answer {
+	int status;
+	const char *type, *location, *body; /* texts; NULL = none */
+};
+struct begin_answer_request {
+	const char *tenant, *key, *name; /* the caller, and the name; key NULL = the unix socket */
+	const char *request;		 /* method and target */
+	const char *body;
+	/* id is for the functions below; answer is set for ANSWER_KEPT. If f is set, nothing is known. */
+	void (*on_done)(void *ctx, enum answer_state state, const char *id, const struct kept_answer *answer,
+			const struct fail *f);
+	void *ctx;
+};
+struct op *manager_begin_answer(struct manager *m, const struct begin_answer_request *req, struct fail *f);
+struct keep_answer_request {
+	const char *id;
+	struct kept_answer answer;
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_keep_answer(struct manager *m, const struct keep_answer_request *req, struct fail *f);
+/* The request had no effect, so it may be repeated. */
+void manager_drop_answer(struct manager *m, const char *id);
+
+/* --- signatures ---------------------------------------------------------------------------------------------------- */
+/* Signatures prove that a server of this store has made a text, such as a link. Other servers with the same key accept
+ * them, also after a restart. */
+struct signing_request {
+	/* f NULL: manager_sign() works from now on. */
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_prepare_signing(struct manager *m, const struct signing_request *req, struct fail *f);
+bool manager_can_sign(const struct manager *m);
+/* Both only if manager_can_sign(). */
+#define MANAGER_SIGNATURE_SIZE 44
+void manager_sign(const struct manager *m, const char *text, char ret[MANAGER_SIGNATURE_SIZE]);
+bool manager_is_signed(const struct manager *m, const char *text, const char *signature);
+
+#endif

@@ -1,0 +1,249 @@
+/* Sessions: description, state and creation. */
+#include "manager/json/codec.h"
+
+#include "base/alloc.h"
+#include "manager/json/fields.h"
+
+#define RUNS_MAX 2048
+#define LISTED_VARIABLES_MAX 1000
+#define DEPENDENCIES_MAX 1000
+
+static const char *const run_kinds[] = { [RUN_CODE] = "cell", [RUN_TERMINAL] = "command" };
+
+/* --- description --------------------------------------------------------------------------------------------------- */
+
+static json_t *limits_encode(const struct limits *l)
+{
+	json_t *out = json_object();
+	fields_put_number(out, "memory", l->memory);
+	json_object_set_new(out, "cpus", json_real(limits_cpus(l)));
+	fields_put_number(out, "pids", l->pids);
+	fields_put_number(out, "tmpfs", l->tmpfs);
+	fields_put_number(out, "disk", l->home);
+	return out;
+}
+
+static int limits_decode(const json_t *json, struct limits *ret, struct fail *f)
+{
+	struct fields in = { .json = json };
+	*ret = (struct limits){ .memory = fields_number(&in, "memory", UINT64_MAX),
+				.cpu_quota = (uint64_t)(fields_real(&in, "cpus") * CPU_PERIOD + 0.5),
+				.pids = fields_number(&in, "pids", UINT64_MAX),
+				.tmpfs = fields_number(&in, "tmpfs", UINT64_MAX),
+				.home = fields_number(&in, "disk", UINT64_MAX) };
+	return fields_check(&in, f);
+}
+
+json_t *session_info_encode(const struct session_info *info)
+{
+	json_t *out = json_object();
+	fields_put_text(out, "id", info->id);
+	fields_put_text(out, "name", info->name);
+	fields_put_text(out, "language", info->runtime);
+	fields_put_text(out, "status", info->status);
+	fields_put_number(out, "age_seconds", info->age_seconds);
+	fields_put_number(out, "idle_seconds", info->idle_seconds);
+	fields_put_text(out, "dependencies", info->dependencies);
+	fields_put_text(out, "transport", info->transport);
+	if (info->labels)
+		json_object_set_new(out, "labels", json_loads(info->labels, 0, NULL));
+	json_object_set_new(out, "limits", limits_encode(&info->limits));
+	return out;
+}
+
+int session_info_decode(const json_t *json, struct session_info *ret, struct fail *f)
+{
+	struct fields in = { .json = json };
+	struct session_info info = { .id = fields_text(&in, "id"),
+				     .name = fields_text(&in, "name"),
+				     .runtime = fields_text(&in, "language"),
+				     .status = fields_text(&in, "status"),
+				     .age_seconds = fields_number(&in, "age_seconds", UINT64_MAX),
+				     .idle_seconds = fields_number(&in, "idle_seconds", UINT64_MAX),
+				     .dependencies = fields_text(&in, "dependencies"),
+				     .transport = fields_text(&in, "transport") };
+	if (fields_check(&in, f) < 0 || limits_decode(json_object_get(json, "limits"), &info.limits, f) < 0)
+		return -1;
+	if (!info.id || !info.runtime || !info.status)
+		return fail_set(f, FAIL_INVALID, "a session lacks its id, language or status");
+	*ret = info;
+	return 0;
+}
+
+json_t *listed_session_encode(const struct listed_session *s, bool remote)
+{
+	json_t *out = json_object();
+	fields_put_text(out, "id", s->id);
+	fields_put_text(out, "name", streq(s->name, "-") ? NULL : s->name);
+	fields_put_text(out, "language", s->runtime);
+	fields_put_text(out, "status", s->state);
+	fields_put_text(out, "conversation", tenant_inner_id(s->conversation));
+	fields_put_text(out, "cause", *s->cause ? s->cause : NULL);
+	fields_put_text(out, "transport", streq(s->transport, "-") ? NULL : s->transport);
+	fields_put_number(out, "age_seconds", s->age_seconds);
+	fields_put_number(out, "idle_seconds", s->idle_seconds);
+	fields_put_number(out, "seconds_left", s->left_seconds);
+	if (s->has_memory)
+		json_object_set_new(out, "memory", json_integer((json_int_t)s->memory));
+	json_object_set_new(out, "limits", limits_encode(&s->limits));
+	if (!remote)
+		fields_put_text(out, "owner", s->owner);
+	return out;
+}
+
+/* --- state --------------------------------------------------------------------------------------------------------- */
+
+static json_t *status_encode(const struct session_status *l)
+{
+	json_t *out = json_object(), *disks = json_array(), *variables = json_array();
+	fields_put_bool(out, "answered", l->answered);
+	fields_put_bool(out, "busy", l->busy);
+	fields_put_number(out, "memory", l->memory);
+	fields_put_number(out, "memory_limit", l->memory_limit);
+	fields_put_number(out, "ptys", l->ptys);
+	fields_put_bool(out, "no_landlock", l->no_landlock);
+	for (size_t i = 0; i < l->n_disks; i++) {
+		json_t *disk = json_object();
+		fields_put_text(disk, "path", l->disks[i].path);
+		fields_put_number(disk, "used", l->disks[i].used);
+		fields_put_number(disk, "size", l->disks[i].size);
+		json_array_append_new(disks, disk);
+	}
+	json_object_set_new(out, "disks", disks);
+	fields_put_bool(out, "has_variables", l->has_variables);
+	fields_put_bool(out, "fresh", l->fresh);
+	for (size_t i = 0; i < l->n_variables; i++) {
+		json_t *variable = json_object();
+		fields_put_text(variable, "name", l->variables[i].name);
+		fields_put_text(variable, "type", l->variables[i].type);
+		fields_put_text(variable, "shape", l->variables[i].shape);
+		fields_put_number(variable, "bytes", l->variables[i].bytes);
+		json_array_append_new(variables, variable);
+	}
+	json_object_set_new(out, "variables", variables);
+	fields_put_number(out, "more", l->more);
+	return out;
+}
+
+static int variables_decode(const json_t *json, struct session_status *ret, struct fail *f)
+{
+	ret->variables = xcalloc(json_array_size(json) + 1, sizeof(*ret->variables));
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct fields in = { .json = json_array_get(json, i) };
+		ret->variables[ret->n_variables++] =
+			(struct variable){ .name = fields_copy_or_empty(&in, "name"),
+					   .type = fields_copy_or_empty(&in, "type"),
+					   .shape = fields_copy_or_empty(&in, "shape"),
+					   .bytes = fields_number(&in, "bytes", UINT64_MAX) };
+		if (fields_check(&in, f) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int disks_decode(const json_t *json, struct session_status *ret, struct fail *f)
+{
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct fields in = { .json = json_array_get(json, i) };
+		struct disk *disk = &ret->disks[ret->n_disks++];
+		disk->path = fields_copy_or_empty(&in, "path");
+		disk->used = fields_number(&in, "used", UINT64_MAX);
+		disk->size = fields_number(&in, "size", UINT64_MAX);
+		if (fields_check(&in, f) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int status_decode(const json_t *json, struct session_status *ret, struct fail *f)
+{
+	struct fields in = { .json = json };
+	*ret = (struct session_status){ .answered = fields_bool(&in, "answered"),
+					.busy = fields_bool(&in, "busy"),
+					.memory = fields_number(&in, "memory", UINT64_MAX),
+					.memory_limit = fields_number(&in, "memory_limit", UINT64_MAX),
+					.ptys = fields_number(&in, "ptys", UINT64_MAX),
+					.no_landlock = fields_bool(&in, "no_landlock"),
+					.has_variables = fields_bool(&in, "has_variables"),
+					.fresh = fields_bool(&in, "fresh"),
+					.more = fields_number(&in, "more", UINT64_MAX) };
+	const json_t *disks = fields_list(&in, "disks", STATUS_DISKS_MAX),
+		     *variables = fields_list(&in, "variables", LISTED_VARIABLES_MAX);
+	if (fields_check(&in, f) < 0 || disks_decode(disks, ret, f) < 0)
+		return -1;
+	return variables_decode(variables, ret, f);
+}
+
+json_t *session_details_encode(const struct session_details *d)
+{
+	json_t *out = session_info_encode(&d->session), *runs = json_array();
+	if (d->left_seconds != UINT64_MAX)
+		json_object_set_new(out, "seconds_left", json_integer((json_int_t)d->left_seconds));
+	if (d->idle_left_seconds != UINT64_MAX)
+		json_object_set_new(out, "idle_seconds_left", json_integer((json_int_t)d->idle_left_seconds));
+	for (size_t i = 0; i < d->n_runs; i++) {
+		json_t *run = json_object();
+		fields_put_number(run, "number", d->runs[i].number);
+		fields_put_text(run, "kind", run_kinds[d->runs[i].kind == RUN_TERMINAL]);
+		fields_put_text(run, "state", d->runs[i].state);
+		fields_put_number(run, "age_ms", d->runs[i].age_ms);
+		json_array_append_new(runs, run);
+	}
+	json_object_set_new(out, "runs", runs);
+	if (d->status)
+		json_object_set_new(out, "usage", status_encode(d->status));
+	return out;
+}
+
+static int runs_decode(const json_t *json, struct run_info *v, struct fail *f)
+{
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct fields in = { .json = json_array_get(json, i) };
+		v[i] = (struct run_info){ .number = fields_number(&in, "number", UINT32_MAX),
+					  .kind = (enum run_kind)fields_choice(&in, "kind", run_kinds,
+									       ARRAY_LEN(run_kinds)),
+					  .state = fields_text(&in, "state"),
+					  .age_ms = fields_number(&in, "age_ms", UINT64_MAX) };
+		if (fields_check(&in, f) < 0)
+			return -1;
+		if (!v[i].state)
+			return fail_set(f, FAIL_INVALID, "a run has no state");
+	}
+	return 0;
+}
+
+int session_details_decode(const json_t *json, struct session_details *ret, struct run_info **ret_runs,
+			   struct session_status *ret_status, struct fail *f)
+{
+	struct fields in = { .json = json };
+	struct session_details d = { .left_seconds = fields_number_or_none(&in, "seconds_left"),
+				     .idle_left_seconds = fields_number_or_none(&in, "idle_seconds_left") };
+	const json_t *runs = fields_list(&in, "runs", RUNS_MAX), *status = fields_object(&in, "usage");
+	*ret_status = (struct session_status){ 0 };
+	*ret_runs = xcalloc(json_array_size(runs) + 1, sizeof(**ret_runs));
+	if (fields_check(&in, f) < 0 || session_info_decode(json, &d.session, f) < 0 ||
+	    runs_decode(runs, *ret_runs, f) < 0 || (status && status_decode(status, ret_status, f) < 0))
+		return -1;
+	d.runs = *ret_runs;
+	d.n_runs = json_array_size(runs);
+	d.status = ret_status;
+	*ret = d;
+	return 0;
+}
+
+/* --- keys ---------------------------------------------------------------------------------------------------------- */
+
+json_t *key_info_encode(const struct key_info *info)
+{
+	json_t *out = json_object(), *scopes = json_array();
+	fields_put_text(out, "id", info->id);
+	fields_put_text(out, "name", info->name);
+	fields_put_text(out, "tenant", info->tenant);
+	for (unsigned bit = 1; bit <= SCOPE_ADMIN; bit <<= 1)
+		if (info->scopes & bit)
+			json_array_append_new(scopes, json_string(scope_name((enum scope)bit)));
+	json_object_set_new(out, "scopes", scopes);
+	fields_put_number(out, "created_ms", info->created_ms);
+	fields_put_number(out, "used_ms", info->used_ms);
+	return out;
+}

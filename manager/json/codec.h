@@ -1,0 +1,70 @@
+/* The manager's requests and results as JSON and back. Encoders return a new reference, never NULL. Decoders get
+ * untrusted data: they check everything that the structs promise, and fail with a sentence.
+ *
+ * The strings of a decoded request point into its JSON, which must outlive the request. The caller owns the vectors
+ * that are returned beside a request, and results that have a release function, on failure too. Callbacks are not
+ * set. */
+#ifndef HUSK_MANAGER_JSON_CODEC_H
+#define HUSK_MANAGER_JSON_CODEC_H
+
+#include <jansson.h>
+
+#include "manager/manager.h"
+
+json_t *fail_encode(const struct fail *f);
+/* Also reads problem details. Always yields a failure, even if the JSON is invalid. */
+void fail_decode(const json_t *json, struct fail *f);
+
+json_t *key_info_encode(const struct key_info *info);
+
+/* --- runs ---------------------------------------------------------------------------------------------------------- */
+json_t *env_encode(const struct env_var *v, size_t n);
+/* The caller frees *ret; json NULL = empty. */
+int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct fail *f);
+
+/* The body of a request to the API, for a new run. */
+json_t *run_request_encode(const struct run_request *req);
+json_t *display_encode(const struct shown_display *d);
+/* The caller releases ret_bundle, on failure too; the rest points into the JSON. */
+int display_decode(const json_t *json, struct shown_display *ret, struct mime_bundle *ret_bundle, struct fail *f);
+/* Without `earlier`, which is empty in a client's results. */
+json_t *run_result_encode(const struct run_result *r);
+int run_result_decode(const json_t *json, struct run_result *ret, struct fail *f);
+
+json_t *mime_bundle_encode(const struct mime_bundle *b);
+
+/* --- records and journals ------------------------------------------------------------------------------------------ */
+/* parts: with everything that the run has shown. */
+json_t *run_record_encode(const struct run_record *r, bool parts);
+json_t *journal_event_encode(const struct journal_event *e);
+json_t *journal_gap_encode(const struct journal_gap *gap);
+
+/* --- sessions ------------------------------------------------------------------------------------------------------ */
+json_t *session_info_encode(const struct session_info *info);
+/* Strings point into the JSON. */
+int session_info_decode(const json_t *json, struct session_info *ret, struct fail *f);
+json_t *session_details_encode(const struct session_details *d);
+/* Likewise, but the caller releases ret_status and frees *ret_runs. */
+int session_details_decode(const json_t *json, struct session_details *ret, struct run_info **ret_runs,
+			   struct session_status *ret_status, struct fail *f);
+
+/* A session of any server. remote: without its owner, which is a process of the host. */
+json_t *listed_session_encode(const struct listed_session *s, bool remote);
+
+/* --- queries ------------------------------------------------------------------------------------------------------- */
+json_t *query_answer_encode(const struct query_answer *a);
+/* The caller releases it, on failure too. */
+int query_answer_decode(const json_t *json, struct query_answer *ret, struct fail *f);
+
+/* --- files --------------------------------------------------------------------------------------------------------- */
+/* The body of a request to the API. */
+json_t *copy_request_encode(const struct copy_request *req);
+/* The caller releases the *ret_n entries of *ret and frees it. */
+int copy_results_decode(const json_t *json, struct copy_result **ret, size_t *ret_n, struct fail *f);
+/* A file in a session. If its name is not valid UTF-8, `name_encoded` has it as in a URL. */
+json_t *file_info_encode(const struct file_info *info);
+json_t *file_page_encode(const struct file_page *page);
+json_t *export_info_encode(const struct export_info *info);
+int export_info_decode(const json_t *json, struct export_info *ret, struct fail *f);
+
+#endif
