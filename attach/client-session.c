@@ -1,15 +1,14 @@
-/* Sessions: status, list, create, stop. */
+/* Sessions: find, status, queries, stop. */
 #include "attach/client-private.h"
-#include "attach/codec.h"
-#include "attach/fields.h"
 #include "base/alloc.h"
+#include "manager/json/codec.h"
 
 struct session_call {
 	struct attach_call call;
 	/* Exactly one is set. */
+	struct attach_find_request find;
 	struct info_request info;
-	struct attach_list_request list;
-	struct create_request create;
+	struct query_request query;
 	struct stop_request stop;
 };
 
@@ -21,6 +20,35 @@ static struct session_call *call_of(struct attach_call *call)
 static void free_call(struct attach_call *call)
 {
 	free(call_of(call));
+}
+
+/* --- find ---------------------------------------------------------------------------------------------------------- */
+
+static int on_found(struct attach_call *call, const json_t *json, struct fail *f)
+{
+	const struct attach_find_request *request = &call_of(call)->find;
+	struct session_info info;
+	if (session_info_decode(json, &info, f) < 0)
+		return -1;
+	request->on_done(request->ctx, &info, NULL);
+	return 0;
+}
+
+static void on_not_found(struct attach_call *call, const struct fail *f)
+{
+	call_of(call)->find.on_done(call_of(call)->find.ctx, NULL, f);
+}
+
+struct attach_call *attach_find(struct attach *a, const struct attach_find_request *req, struct fail *f)
+{
+	static const struct attach_call_type type = { .on_answer = on_found,
+						      .on_fail = on_not_found,
+						      .free = free_call };
+	AUTO(buf_release) struct buf target = attach_target(req->session_id, "?brief=true");
+	struct session_call *c = new0(struct session_call);
+	c->find = (struct attach_find_request){ .on_done = req->on_done, .ctx = req->ctx };
+	return attach_call_start(a, &c->call, &type,
+				 &(struct attach_request){ .method = "GET", .target = buf_str(&target) }, f);
 }
 
 /* --- info ---------------------------------------------------------------------------------------------------------- */
@@ -44,92 +72,56 @@ static void on_no_details(struct attach_call *call, const struct fail *f)
 
 struct attach_call *attach_info(struct attach *a, const struct info_request *req, struct fail *f)
 {
-	static const struct attach_call_type type = {
-		.op = "info", .on_answer = on_details, .on_fail = on_no_details, .free = free_call
-	};
-	struct session_call *c = new0(struct session_call);
-	json_t *request = json_object();
-	c->info = (struct info_request){ .on_done = req->on_done, .ctx = req->ctx };
-	fields_put_text(request, "session", req->session_id);
-	fields_put_bool(request, "keep_alive", req->keep_alive);
-	return attach_call_start(a, &c->call, &type, request, f);
-}
-
-/* --- list ---------------------------------------------------------------------------------------------------------- */
-
-static int on_sessions(struct attach_call *call, const json_t *json, struct fail *f)
-{
-	AUTO(freep) struct session_info *v = NULL;
-	size_t n;
-	if (sessions_decode(json, &v, &n, f) < 0)
-		return -1;
-	call_of(call)->list.on_done(call_of(call)->list.ctx, v, n, NULL);
-	return 0;
-}
-
-static void on_no_sessions(struct attach_call *call, const struct fail *f)
-{
-	call_of(call)->list.on_done(call_of(call)->list.ctx, NULL, 0, f);
-}
-
-struct attach_call *attach_list(struct attach *a, const struct attach_list_request *req, struct fail *f)
-{
-	static const struct attach_call_type type = {
-		.op = "list", .on_answer = on_sessions, .on_fail = on_no_sessions, .free = free_call
-	};
-	struct session_call *c = new0(struct session_call);
-	c->list = *req;
-	return attach_call_start(a, &c->call, &type, json_object(), f);
-}
-
-/* --- create -------------------------------------------------------------------------------------------------------- */
-
-static int on_created(struct attach_call *call, const json_t *json, struct fail *f)
-{
-	const struct create_request *request = &call_of(call)->create;
-	struct fields in = { .json = json };
-	const json_t *session = fields_object(&in, "session"), *fail = fields_object(&in, "fail"),
-		     *active = json_object_get(json, "active");
-	struct create_result result = { .note = fields_text(&in, "note") };
-	struct session_info info;
-	AUTO(freep) struct session_info *v = NULL;
-	AUTO(fail_release) struct fail why = { 0 };
-	if (fields_check(&in, f) < 0 || (session && session_info_decode(session, &info, f) < 0) ||
-	    (active && sessions_decode(active, &v, &result.n_active, f) < 0))
-		return -1;
-	if (!session == !fail)
-		return fail_set(f, FAIL_INVALID, "the answer has neither a session nor a failure");
-	if (fail)
-		fail_decode(fail, &why);
-	result.session = session ? &info : NULL;
-	result.active = v;
-	request->on_done(request->ctx, &result, fail ? &why : NULL);
-	return 0;
-}
-
-static void on_not_created(struct attach_call *call, const struct fail *f)
-{
-	struct create_result none = { 0 };
-	call_of(call)->create.on_done(call_of(call)->create.ctx, &none, f);
-}
-
-static void on_install_output(struct attach_call *call, int stream UNUSED, const void *data, size_t n)
-{
-	const struct create_request *request = &call_of(call)->create;
-	if (request->on_output)
-		request->on_output(request->ctx, data, n);
-}
-
-struct attach_call *attach_create(struct attach *a, const struct create_request *req, struct fail *f)
-{
-	static const struct attach_call_type type = { .op = "create",
-						      .on_answer = on_created,
-						      .on_fail = on_not_created,
-						      .on_bytes = on_install_output,
+	static const struct attach_call_type type = { .on_answer = on_details,
+						      .on_fail = on_no_details,
 						      .free = free_call };
+	AUTO(buf_release) struct buf target = attach_target(req->session_id, "");
 	struct session_call *c = new0(struct session_call);
-	c->create = (struct create_request){ .on_output = req->on_output, .on_done = req->on_done, .ctx = req->ctx };
-	return attach_call_start(a, &c->call, &type, create_request_encode(req), f);
+	struct attach_request request = { .method = "GET", .target = buf_str(&target) };
+	c->info = (struct info_request){ .on_done = req->on_done, .ctx = req->ctx };
+	if (req->keep_alive) {
+		request.method = "PATCH";
+		request.body = json_pack("{s:b}", "keep_alive", 1);
+	}
+	return attach_call_start(a, &c->call, &type, &request, f);
+}
+
+/* --- queries ------------------------------------------------------------------------------------------------------- */
+
+static int on_query_answer(struct attach_call *call, const json_t *json, struct fail *f)
+{
+	const struct query_request *request = &call_of(call)->query;
+	AUTO(query_answer_release) struct query_answer answer = { 0 };
+	if (query_answer_decode(json, &answer, f) < 0)
+		return -1;
+	request->on_done(request->ctx, &answer, NULL);
+	return 0;
+}
+
+static void on_no_answer(struct attach_call *call, const struct fail *f)
+{
+	call_of(call)->query.on_done(call_of(call)->query.ctx, NULL, f);
+}
+
+struct attach_call *attach_query(struct attach *a, const struct query_request *req, struct fail *f)
+{
+	static const struct attach_call_type type = { .on_answer = on_query_answer,
+						      .on_fail = on_no_answer,
+						      .free = free_call };
+	static const char *const routes[QUERY_KINDS] = {
+		[QUERY_COMPLETE] = "/complete", [QUERY_INSPECT] = "/inspect", [QUERY_IS_COMPLETE] = "/is_complete"
+	};
+	AUTO(buf_release) struct buf target = attach_target(req->session_id, routes[req->kind]);
+	struct session_call *c = new0(struct session_call);
+	json_t *body = json_pack("{s:o}", "code", json_stringn(req->code, req->len));
+	c->query = (struct query_request){ .on_done = req->on_done, .ctx = req->ctx };
+	if (req->kind != QUERY_IS_COMPLETE)
+		json_object_set_new(body, "cursor", json_integer((json_int_t)req->cursor));
+	if (req->kind == QUERY_INSPECT)
+		json_object_set_new(body, "detail", json_boolean(req->detail));
+	return attach_call_start(a, &c->call, &type,
+				 &(struct attach_request){ .method = "POST", .target = buf_str(&target), .body = body },
+				 f);
 }
 
 /* --- stop ---------------------------------------------------------------------------------------------------------- */
@@ -147,12 +139,12 @@ static void on_not_stopped(struct attach_call *call, const struct fail *f)
 
 struct attach_call *attach_stop(struct attach *a, const struct stop_request *req, struct fail *f)
 {
-	static const struct attach_call_type type = {
-		.op = "stop", .on_answer = on_stopped, .on_fail = on_not_stopped, .free = free_call
-	};
+	static const struct attach_call_type type = { .on_answer = on_stopped,
+						      .on_fail = on_not_stopped,
+						      .free = free_call };
+	AUTO(buf_release) struct buf target = attach_target(req->session_id, "");
 	struct session_call *c = new0(struct session_call);
-	json_t *request = json_object();
 	c->stop = (struct stop_request){ .on_done = req->on_done, .ctx = req->ctx };
-	fields_put_text(request, "session", req->session_id);
-	return attach_call_start(a, &c->call, &type, request, f);
+	return attach_call_start(a, &c->call, &type,
+				 &(struct attach_request){ .method = "DELETE", .target = buf_str(&target) }, f);
 }

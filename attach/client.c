@@ -1,41 +1,34 @@
 #include "attach/client.h"
 
 #include <errno.h>
+#include <sys/random.h>
 
+#include "api/local.h"
+#include "api/sockets.h"
 #include "attach/client-private.h"
-#include "attach/codec.h"
-#include "attach/fields.h"
-#include "attach/wire.h"
 #include "base/alloc.h"
-#include "base/stream.h"
+#include "base/json.h"
+#include "base/percent.h"
+#include "manager/json/codec.h"
+#include "manager/json/fields.h"
 
-/* Bytes that may wait for a server that does not read. */
-#define QUEUE_MAX (4 * ATTACH_REQUEST_MAX)
-/* Time limit for the server's hello. */
-#define HELLO_MS 10000
+/* --- the end of the server ----------------------------------------------------------------------------------------- */
 
-struct attach {
-	struct attach_spec spec;
-	struct stream *stream;
-	struct attach_reader reader;
-	struct list calls; /* of struct attach_call */
-	size_t n_calls;
-	uint32_t last_number;
-	struct timer *timer; /* for the hello, then to report the loss */
-	struct fail loss;    /* no kind while connected */
-	bool takes_no_files; /* the server is an older version */
-	bool reading, freed; /* attach_free() from a callback waits for it to return */
-};
-
-static void drop_call(struct attach_call *call)
+void attach_enter(struct attach *a)
 {
-	list_remove(&call->node);
-	call->attach->n_calls--;
-	call->type->free(call);
+	a->depth++;
+}
+
+void attach_leave(struct attach *a)
+{
+	if (--a->depth || !a->freed)
+		return;
+	a->freed = false;
+	attach_free(a);
 }
 
 /* The loss is reported from the loop, because callbacks never run inside a function that the user called. */
-static void lose(struct attach *a, const char *why)
+void attach_lose(struct attach *a, const char *why)
 {
 	if (a->loss.kind)
 		return;
@@ -43,292 +36,318 @@ static void lose(struct attach *a, const char *why)
 	timer_start(a->timer, 0, 0);
 }
 
-static void tell_loss(struct attach *a)
+static void remove_call(struct attach_call *call)
 {
-	a->stream = stream_free(a->stream);
-	for (struct attach_call *call; !a->freed && (call = list_first(&a->calls, struct attach_call, node));) {
-		list_remove(&call->node);
-		a->n_calls--;
-		call->type->on_fail(call, &a->loss);
-		call->type->free(call);
-	}
-	if (!a->freed && a->spec.on_lost)
-		a->spec.on_lost(a->spec.ctx, &a->loss);
-}
-
-static void end_callbacks(struct attach *a)
-{
-	a->reading = false;
-	if (a->freed) {
-		a->freed = false;
-		attach_free(a);
-	}
-}
-
-static void on_timer(void *ctx)
-{
-	struct attach *a = ctx;
-	if (!a->loss.kind)
-		cause_set(&a->loss, FAIL_TIMEOUT, CAUSE_SERVER_SILENT,
-			  "the session's server did not answer within %d s", HELLO_MS / 1000);
-	a->reading = true;
-	tell_loss(a);
-	end_callbacks(a);
-}
-
-static void send_with(struct attach *a, const struct buf *frames, const int *files, size_t n_files)
-{
-	if (a->loss.kind)
-		return;
-	int r = n_files ? stream_write_with(a->stream, frames->data, frames->len, files, n_files) :
-			  stream_write(a->stream, frames->data, frames->len);
-	if (r < 0)
-		lose(a, r == -ENOBUFS ? "it does not read its messages" : strerror(-r));
-}
-
-static void send_frames(struct attach *a, const struct buf *frames)
-{
-	send_with(a, frames, NULL, 0);
-}
-
-/* --- in ------------------------------------------------------------------------------------------------------------ */
-
-static struct attach_call *find(struct attach *a, uint32_t number)
-{
-	list_for_each(call, &a->calls, struct attach_call, node)
-		if (call->number == number)
-			return call;
-	return NULL;
-}
-
-static void on_hello(struct attach *a, const json_t *json)
-{
-	struct fields in = { .json = json };
-	const json_t *fail = fields_object(&in, "fail"), *session = fields_object(&in, "session");
-	struct attach_hello hello = { .version = fields_number(&in, "version", UINT32_MAX),
-				      .pid = fields_number(&in, "pid", INT32_MAX),
-				      .has_session = session != NULL };
-	struct session_info info = { 0 };
-	bool files = fields_bool(&in, "files");
-	AUTO(fail_release) struct fail bad = { 0 };
-	if (fail) {
-		fail_decode(fail, &a->loss);
-		timer_start(a->timer, 0, 0);
-		return;
-	}
-	if (fields_check(&in, &bad) < 0 || (session && session_info_decode(session, &info, &bad) < 0)) {
-		lose(a, bad.message);
-		return;
-	}
-	if (!hello.version || hello.version > ATTACH_VERSION) {
-		cause_set(&a->loss, FAIL_INVALID, CAUSE_OTHER_VERSION,
-			  "the session's server speaks version %llu of the protocol, and this program %d",
-			  (unsigned long long)hello.version, ATTACH_VERSION);
-		timer_start(a->timer, 0, 0);
-		return;
-	}
-	a->takes_no_files = !files;
-	hello.runtime = info.runtime;
-	hello.status = info.status;
-	timer_stop(a->timer);
-	if (a->spec.on_hello)
-		a->spec.on_hello(a->spec.ctx, &hello);
-}
-
-static void on_answer(struct attach_call *call, const json_t *json)
-{
-	AUTO(fail_release) struct fail f = { 0 };
-	const json_t *result = json_object_get(json, "result");
 	list_remove(&call->node);
 	call->attach->n_calls--;
-	if (!result)
-		fail_decode(json_object_get(json, "fail"), &f);
-	else if (call->type->on_answer(call, result, &f) < 0)
-		cause_set(&f, FAIL_INTERNAL, CAUSE_PROTOCOL, "the server's answer is malformed: %s",
-			  f.message ? f.message : "it is not a result");
-	if (f.kind)
-		call->type->on_fail(call, &f);
+	call->http = http_call_free(call->http);
+}
+
+/* A call whose event is being delivered is freed after that. */
+static void free_call(struct attach_call *call)
+{
+	call->dropped = true;
+	if (call->feeding)
+		return;
+	if (call->streams)
+		http_event_reader_release(&call->reader);
+	buf_release(&call->body);
 	call->type->free(call);
 }
 
-static void on_message(struct attach *a, const struct attach_message *m)
-{
-	struct attach_call *call;
-	if (m->type == ATTACH_HELLO) {
-		on_hello(a, m->json);
-		return;
-	}
-	if (m->call > a->last_number) {
-		lose(a, "it answered a request that was never made");
-		return;
-	}
-	/* A cancelled request is no longer found. */
-	call = find(a, m->call);
-	if (!call)
-		return;
-	if (m->type == ATTACH_ANSWER)
-		on_answer(call, m->json);
-	else if (m->type == ATTACH_NOTE && call->type->on_note)
-		call->type->on_note(call, m->json);
-	else if (m->type != ATTACH_NOTE && call->type->on_bytes)
-		call->type->on_bytes(call, m->type == ATTACH_ERR_BYTES ? 2 : 1, m->bytes, m->n);
-}
-
-static void on_data(void *ctx, const void *data, size_t n)
+static void tell_loss(void *ctx)
 {
 	struct attach *a = ctx;
-	const char *why = NULL;
-	int r = 0;
-	if (a->loss.kind)
-		return;
-	attach_reader_feed(&a->reader, data, n);
-	a->reading = true;
-	while (!a->freed && !a->loss.kind) {
-		struct attach_message m = { 0 };
-		r = attach_reader_next(&a->reader, &m, &why);
-		if (r <= 0)
-			break;
-		on_message(a, &m);
-		attach_message_release(&m);
-	}
-	if (r < 0)
-		lose(a, why);
-	end_callbacks(a);
-}
-
-static void on_eof(void *ctx, int error)
-{
-	lose(ctx, error ? strerror(-error) : "it has ended");
-}
-
-static void on_write_error(void *ctx, int error)
-{
-	lose(ctx, error == -EPIPE ? "it has ended" : strerror(-error));
+	attach_enter(a);
+	a->watch = http_call_free(a->watch);
+	attach_runs_drop(a);
+	for (struct attach_call *call; !a->freed && (call = list_first(&a->calls, struct attach_call, node));)
+		attach_call_fail(call, &a->loss);
+	if (!a->freed && a->on_lost)
+		a->on_lost(a->lost_ctx, &a->loss);
+	attach_leave(a);
 }
 
 /* --- calls --------------------------------------------------------------------------------------------------------- */
 
-struct attach_call *attach_call_start(struct attach *a, struct attach_call *call, const struct attach_call_type *type,
-				      json_t *request, struct fail *f)
+void attach_call_fail(struct attach_call *call, const struct fail *f)
 {
-	AUTO(buf_release) struct buf frames = { 0 };
-	json_auto_t *json = request;
-	int r = -1;
-	call->type = type;
-	call->attach = a;
-	list_init(&call->node);
-	json_object_set_new(json, "op", json_string(type->op));
-	fields_put_number(json, "files", call->n_files);
-	if (call->n_files && a->takes_no_files)
-		cause_set(f, FAIL_INVALID, CAUSE_OTHER_VERSION,
-			  "the session's server is older than this program and does not accept files from it");
-	else if (a->loss.kind)
-		fail_copy(f, &a->loss);
-	else if (a->n_calls >= ATTACH_CALLS_MAX)
-		fail_set(f, FAIL_BUSY, "%d requests are already waiting for their answers", ATTACH_CALLS_MAX);
-	else if ((r = attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, a->last_number + 1, json)) < 0)
-		cause_set(f, FAIL_LIMIT, CAUSE_TOO_LONG, "a request has at most %u MiB", ATTACH_REQUEST_MAX >> 20);
-	if (r < 0) {
-		type->free(call);
-		return NULL;
-	}
-	call->number = ++a->last_number;
-	list_append(&a->calls, &call->node);
-	a->n_calls++;
-	send_with(a, &frames, call->files, call->n_files);
-	call->files = NULL;
-	return call;
+	struct attach *a = call->attach;
+	attach_enter(a);
+	remove_call(call);
+	call->type->on_fail(call, f);
+	free_call(call);
+	attach_leave(a);
 }
 
-void attach_call_note(struct attach_call *call, json_t *note)
+void attach_call_answer(struct attach_call *call, const json_t *json)
 {
-	AUTO(buf_release) struct buf frames = { 0 };
-	if (attach_put(&frames, ATTACH_CLIENT, ATTACH_NOTE, call->number, note) == 0)
-		send_frames(call->attach, &frames);
-	json_decref(note);
-}
-
-void attach_call_bytes(struct attach_call *call, const void *data, size_t n)
-{
-	AUTO(buf_release) struct buf frames = { 0 };
-	if (!n)
-		return;
-	attach_put_bytes(&frames, ATTACH_BYTES, call->number, data, n);
-	send_frames(call->attach, &frames);
-}
-
-static void send_empty(struct attach_call *call, enum attach_frame type)
-{
-	AUTO(buf_release) struct buf frames = { 0 };
-	attach_put_bytes(&frames, type, call->number, "", 0);
-	send_frames(call->attach, &frames);
-}
-
-void attach_interrupt(struct attach_call *call)
-{
-	send_empty(call, ATTACH_INTERRUPT);
+	struct attach *a = call->attach;
+	AUTO(fail_release) struct fail bad = { 0 };
+	attach_enter(a);
+	remove_call(call);
+	if (call->type->on_answer(call, json, &bad) < 0)
+		call->type->on_fail(call, &bad);
+	free_call(call);
+	attach_leave(a);
 }
 
 void attach_cancel(struct attach_call *call)
 {
-	send_empty(call, ATTACH_CANCEL);
-	drop_call(call);
+	if (call->type->on_cancel)
+		call->type->on_cancel(call);
+	remove_call(call);
+	free_call(call);
+}
+
+/* The kind of a problem that has none. */
+static enum fail_kind kind_of_status(int status)
+{
+	switch (status) {
+	case 404:
+		return FAIL_NOT_FOUND;
+	case 408:
+		return FAIL_TIMEOUT;
+	case 413:
+	case 429:
+		return FAIL_LIMIT;
+	case 503:
+		return FAIL_BUSY;
+	default:
+		return status < 500 ? FAIL_INVALID : FAIL_INTERNAL;
+	}
+}
+
+void attach_problem(int status, const struct buf *body, struct fail *f)
+{
+	json_auto_t *json = json_loadb((const char *)body->data, body->len, 0, NULL);
+	const char *detail = json_string_value(json_object_get(json, "detail")),
+		   *hint = json_string_value(json_object_get(json, "hint"));
+	AUTO(freep) char *message = detail ? xstrdup(detail) : xasprintf("the server answered with status %d", status);
+	if (detail && json_object_get(json, "kind")) {
+		fail_decode(json, f);
+		return;
+	}
+	cause_set(f, kind_of_status(status), CAUSE_NONE, "%s", message);
+	if (hint)
+		fail_hint(f, "%s", hint);
+}
+
+static void on_event(void *ctx, const struct http_event *e)
+{
+	struct attach_call *call = ctx;
+	if (!call->dropped)
+		call->type->on_event(call, e);
+}
+
+static void on_head(void *ctx, const struct http_head *head)
+{
+	struct attach_call *call = ctx;
+	const char *type = http_fields_get(&head->fields, "content-type");
+	call->status = head->status;
+	call->body.max = ATTACH_ANSWER_MAX;
+	call->streams = call->type->on_event && type && streq(type, "text/event-stream");
+	if (call->streams)
+		http_event_reader_init(&call->reader, ATTACH_ANSWER_MAX, on_event, call);
+}
+
+static void on_data(void *ctx, const void *data, size_t n)
+{
+	struct attach_call *call = ctx;
+	struct attach *a = call->attach;
+	attach_enter(a);
+	call->feeding = true;
+	int r = call->streams ? http_event_reader_feed(&call->reader, data, n) : buf_add(&call->body, data, n);
+	call->feeding = false;
+	if (call->dropped)
+		free_call(call);
+	else if (r < 0)
+		attach_lose(a, "its answer is too long");
+	attach_leave(a);
+}
+
+static void on_end(void *ctx, const char *error)
+{
+	struct attach_call *call = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	call->http = NULL;
+	if (error) {
+		attach_lose(call->attach, error);
+		return;
+	}
+	json_auto_t *json = NULL;
+	if (call->status >= 300)
+		attach_problem(call->status, &call->body, &f);
+	else if (call->body.len &&
+		 !(json = json_loadb((const char *)call->body.data, call->body.len, JSON_ALLOW_NUL, NULL)))
+		fail_set(&f, FAIL_INVALID, "the server's answer is not valid JSON");
+	if (f.kind)
+		attach_call_fail(call, &f);
+	else
+		attach_call_answer(call, json);
+}
+
+struct attach_call *attach_call_add(struct attach *a, struct attach_call *call, const struct attach_call_type *type,
+				    struct fail *f)
+{
+	call->type = type;
+	call->attach = a;
+	if (a->loss.kind)
+		fail_copy(f, &a->loss);
+	else if (a->n_calls >= ATTACH_CALLS_MAX)
+		fail_set(f, FAIL_BUSY, "%d requests already wait for answers", ATTACH_CALLS_MAX);
+	else {
+		list_append(&a->calls, &call->node);
+		a->n_calls++;
+		return call;
+	}
+	free_call(call);
+	return NULL;
+}
+
+int attach_print(struct buf *out, json_t *json, struct fail *f)
+{
+	json_auto_t *value = json;
+	json_print(out, value);
+	return out->len <= ATTACH_REQUEST_MAX ? 0 : fail_set(f, FAIL_LIMIT, "the request is too long");
+}
+
+void attach_fields(const struct attach *a, struct http_fields *fields)
+{
+	http_fields_add(fields, "Husk-Client", a->token);
+	http_fields_add(fields, "Husk-Forwarded", "local");
+}
+
+struct buf attach_target(const char *session_id, const char *rest)
+{
+	struct buf target = { 0 };
+	buf_add_str(&target, "/v1/sessions/");
+	percent_encode(&target, session_id, /* keep_slash= */ false);
+	buf_add_str(&target, rest);
+	return target;
+}
+
+struct attach_call *attach_call_start(struct attach *a, struct attach_call *call, const struct attach_call_type *type,
+				      const struct attach_request *request, struct fail *f)
+{
+	AUTO(buf_release) struct buf body = { 0 };
+	AUTO(http_fields_release) struct http_fields fields = { 0 };
+	if (request->body && attach_print(&body, request->body, f) < 0) {
+		call->type = type;
+		free_call(call);
+		return NULL;
+	}
+	if (!attach_call_add(a, call, type, f))
+		return NULL;
+	attach_fields(a, &fields);
+	if (request->body)
+		http_fields_add(&fields, "Content-Type", "application/json");
+	if (request->events)
+		http_fields_add(&fields, "Accept", "text/event-stream");
+	call->http = http_call_new(a->http, &(struct http_call_spec){ .method = request->method,
+								      .target = request->target,
+								      .fields = &fields,
+								      .body = body.data,
+								      .n = body.len,
+								      .files = request->files,
+								      .n_files = request->n_files,
+								      .on_head = on_head,
+								      .on_data = on_data,
+								      .on_end = on_end,
+								      .ctx = call });
+	return call;
+}
+
+/* --- watching ------------------------------------------------------------------------------------------------------ */
+
+static void on_watch_head(void *ctx UNUSED, const struct http_head *head UNUSED)
+{
+}
+
+static void on_watch_data(void *ctx UNUSED, const void *data UNUSED, size_t n UNUSED)
+{
+}
+
+/* The stream ends properly with its session, or the answer is not a stream: the server is still there. */
+static void on_watch_end(void *ctx, const char *error)
+{
+	struct attach *a = ctx;
+	a->watch = NULL;
+	if (error)
+		attach_lose(a, error);
+}
+
+void attach_watch(struct attach *a, const char *session_id, void (*on_lost)(void *ctx, const struct fail *f), void *ctx)
+{
+	AUTO(buf_release) struct buf target = attach_target(session_id, "/events?after=now&only=session");
+	AUTO(http_fields_release) struct http_fields fields = { 0 };
+	attach_fields(a, &fields);
+	http_fields_add(&fields, "Accept", "text/event-stream");
+	a->on_lost = on_lost;
+	a->lost_ctx = ctx;
+	http_call_free(a->watch);
+	a->watch = http_call_new(a->http, &(struct http_call_spec){ .method = "GET",
+								    .target = buf_str(&target),
+								    .fields = &fields,
+								    .on_head = on_watch_head,
+								    .on_data = on_watch_data,
+								    .on_end = on_watch_end,
+								    .ctx = a });
 }
 
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
-static void say_hello(struct attach *a)
+static int dial(void *ctx)
 {
-	AUTO(buf_release) struct buf frames = { 0 };
-	json_auto_t *hello = json_object();
-	fields_put_number(hello, "version", ATTACH_VERSION);
-	fields_put_text(hello, "session", a->spec.session_id);
-	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
-	send_frames(a, &frames);
-	timer_start(a->timer, HELLO_MS, 0);
+	struct attach *a = ctx;
+	if (a->fd >= 0)
+		return take_fd(a->fd);
+	return a->server ? local_server_connect(a->server) : sockets_dial(a->path);
+}
+
+static void make_token(char token[33])
+{
+	uint64_t random[2] = { 0 };
+	(void)!getrandom(random, sizeof(random), 0);
+	snprintf(token, 33, "%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
 }
 
 struct attach *attach_new(const struct attach_spec *spec)
 {
-	static const struct stream_ops ops = { .on_data = on_data, .on_eof = on_eof, .on_write_error = on_write_error };
+	AUTO(fail_release) struct fail never = { 0 };
 	struct attach *a = new0(struct attach);
-	a->spec = *spec;
-	a->stream = stream_new(spec->loop, spec->fd, spec->fd, &ops, a);
-	if (!a->stream) {
-		int saved = errno;
-		free(a);
-		errno = saved;
-		return NULL;
-	}
-	stream_set_queue_max(a->stream, QUEUE_MAX);
+	a->loop = spec->loop;
+	a->server = spec->server;
+	a->path = spec->path ? xstrdup(spec->path) : NULL;
+	a->fd = spec->fd;
 	list_init(&a->calls);
-	attach_reader_init(&a->reader, ATTACH_SERVER);
-	a->timer = timer_new(spec->loop, on_timer, a);
-	say_hello(a);
-	a->spec.session_id = NULL;
+	list_init(&a->runs);
+	make_token(a->token);
+	a->timer = timer_new(spec->loop, tell_loss, a);
+	a->http =
+		http_client_new(&(struct http_client_spec){ .loop = spec->loop, .dial = dial, .dial_ctx = a }, &never);
 	return a;
-}
-
-void attach_watch(struct attach *a, void (*on_lost)(void *ctx, const struct fail *f), void *ctx)
-{
-	a->spec.on_lost = on_lost;
-	a->spec.ctx = ctx;
 }
 
 struct attach *attach_free(struct attach *a)
 {
-	if (!a || a->freed)
+	if (!a)
 		return NULL;
-	for (struct attach_call *call; (call = list_first(&a->calls, struct attach_call, node));)
-		drop_call(call);
-	a->timer = timer_free(a->timer);
-	a->stream = stream_free(a->stream);
-	if (a->reading) {
-		a->freed = true;
-		return NULL;
+	a->watch = http_call_free(a->watch);
+	attach_runs_drop(a);
+	for (struct attach_call *call; (call = list_first(&a->calls, struct attach_call, node));) {
+		remove_call(call);
+		free_call(call);
 	}
-	attach_reader_release(&a->reader);
+	timer_stop(a->timer);
+	a->freed = true;
+	if (a->depth)
+		return NULL;
+	http_client_free(a->http);
+	timer_free(a->timer);
+	closep(&a->fd);
 	fail_release(&a->loss);
+	free(a->path);
 	free(a);
 	return NULL;
 }

@@ -2,10 +2,9 @@
 
 #include <errno.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
-#include "attach/server.h"
-#include "attach/sockets.h"
+#include "api/local.h"
+#include "api/sockets.h"
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/strv.h"
@@ -28,7 +27,7 @@ struct opened {
 	struct config config;
 	struct manager *manager;
 	struct conversation *conversation;
-	struct attach_server *server;
+	struct local_server *server;
 	struct timer *settled;
 	void (*on_settled)(void *ctx);
 	void *settled_ctx;
@@ -52,8 +51,8 @@ struct opening {
 	char *owner;		/* the session's owner, in words */
 	unsigned searches;	/* searches so far */
 	bool pausing;		/* pause before the next search */
+	bool opens;		/* the session is open, which is to be reported from the loop */
 	struct op *op;
-	struct attach_call *call;
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	void *output_ctx;
 	struct fail fail; /* failure to report from the loop */
@@ -114,7 +113,7 @@ struct opened *opened_free(struct opened *o)
 	attach_free(o->attach);
 	/* In this order, calls are dropped without an answer. */
 	manager_free(o->manager);
-	attach_server_free(o->server);
+	local_server_free(o->server, /* manager_gone= */ true);
 	timer_free(o->settled);
 	free(o->session);
 	free(o->runtime);
@@ -135,8 +134,6 @@ static void opening_free(struct opening *o)
 {
 	list_for_each(c, &o->candidates, struct candidate, node)
 		candidate_free(c);
-	if (o->call)
-		attach_cancel(o->call);
 	if (o->op)
 		op_cancel(o->op);
 	timer_free(o->timer);
@@ -153,11 +150,10 @@ void attach_open_cancel(struct opening *o)
 		opening_free(o);
 }
 
-static void succeed(struct opening *o, enum attach_how how)
+static void succeed(struct opening *o)
 {
 	struct opened *opened = take_ptr(o->opened);
 	struct open_request request = o->request;
-	opened->how = how;
 	opened->on_lost = request.on_lost;
 	opened->ctx = request.ctx;
 	opening_free(o);
@@ -180,23 +176,27 @@ static void fail_soon(struct opening *o, const struct fail *f)
 	timer_start(o->timer, 0, 0);
 }
 
+/* Likewise. */
+static void succeed_soon(struct opening *o, enum attach_how how)
+{
+	o->opens = true;
+	o->opened->how = how;
+	timer_start(o->timer, 0, 0);
+}
+
 /* --- a manager of this process ------------------------------------------------------------------------------------- */
 
-/* Serves the conversation over a connection to this process. */
-static int serve_ourselves(struct opening *o, const char *conversation, struct fail *f)
+/* Serves the conversation to this program and to others. */
+static void serve_ourselves(struct opening *o, const char *conversation)
 {
 	struct opened *opened = o->opened;
-	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return fail_set(f, FAIL_INTERNAL, "cannot connect within this process: %s", strerror(errno));
 	opened->conversation = conversation_open(opened->manager, &(struct conversation_spec){ .id = conversation });
-	opened->server = attach_server_new(opened->loop, &opened->config, opened->conversation);
-	int served = attach_serve(opened->server, pair[0]);
-	opened->attach = attach_new(
-		&(struct attach_spec){ .loop = opened->loop, .fd = pair[1], .on_lost = on_opened_lost, .ctx = opened });
-	if (served < 0 || !opened->attach)
-		return fail_set(f, FAIL_INTERNAL, "cannot connect within this process: %s", strerror(errno));
-	return 0;
+	opened->server = local_server_new(&(struct api_spec){ .loop = opened->loop,
+							      .config = &opened->config,
+							      .manager = opened->manager,
+							      .conversation = opened->conversation },
+					  /* api= */ NULL);
+	opened->attach = attach_new(&(struct attach_spec){ .loop = opened->loop, .server = opened->server, .fd = -1 });
 }
 
 static void make_manager(struct opening *o)
@@ -220,14 +220,14 @@ static void on_install_output(void *ctx, const char *text, size_t n)
 static void on_created(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct opening *o = ctx;
-	o->call = NULL;
+	o->op = NULL;
 	if (f) {
-		fail(o, f);
+		fail_soon(o, f);
 		return;
 	}
 	o->opened->session = xstrdup(result->session->id);
 	o->opened->runtime = xstrdup(result->session->runtime);
-	succeed(o, ATTACH_FRESH);
+	succeed_soon(o, ATTACH_FRESH);
 }
 
 static int start_fresh(struct opening *o, const struct create_request *fresh, struct fail *f)
@@ -239,16 +239,15 @@ static int start_fresh(struct opening *o, const struct create_request *fresh, st
 		xasprintf("attach-%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
 	make_manager(o);
 	manager_leave_nothing(o->opened->manager);
-	if (serve_ourselves(o, conversation, f) < 0)
-		return -1;
+	serve_ourselves(o, conversation);
 	struct create_request request = *fresh;
 	o->on_output = fresh->on_output;
 	o->output_ctx = fresh->ctx;
 	request.on_output = fresh->on_output ? on_install_output : NULL;
 	request.on_done = on_created;
 	request.ctx = o;
-	o->call = attach_create(o->opened->attach, &request, f);
-	return o->call ? 0 : -1;
+	o->op = manager_create(o->opened->conversation, &request, f);
+	return o->op ? 0 : -1;
 }
 
 /* --- a session of a server that has ended -------------------------------------------------------------------------- */
@@ -272,21 +271,21 @@ static void explain_owner(struct opening *o)
 		fail_hint(&why,
 			  "HUSK_ATTACH is off there, it runs on another machine, or it is older than this program.");
 	}
-	fail(o, &why);
+	fail_soon(o, &why);
 }
 
 static void on_adopted(void *ctx, const struct session_details *details, const struct fail *f)
 {
 	struct opening *o = ctx;
-	o->call = NULL;
+	o->op = NULL;
 	if (!f) {
 		free(o->opened->runtime);
 		o->opened->runtime = xstrdup(details->session.runtime);
-		succeed(o, ATTACH_ADOPTED);
+		succeed_soon(o, ATTACH_ADOPTED);
 		return;
 	}
 	if (cause_of(f) != CAUSE_OTHER_SERVER) {
-		fail(o, f);
+		fail_soon(o, f);
 		return;
 	}
 	if (o->silent || o->searches == SEARCHES) {
@@ -312,9 +311,11 @@ static void on_row(void *ctx, const struct history *history, const struct fail *
 	else if (streq(history->state, row_state_name(ROW_ENDED)))
 		cause_set(&why, FAIL_NOT_FOUND, CAUSE_NO_SESSION, "Session '%s' has ended%s%s", o->opened->session,
 			  history->cause ? ": " : "", history->cause ? history->cause : "");
-	else if (serve_ourselves(o, history->conversation, &why) == 0)
-		o->call = attach_info(o->opened->attach, &request, &why);
-	if (!o->call)
+	if (!why.kind) {
+		serve_ourselves(o, history->conversation);
+		o->op = manager_info(o->opened->conversation, &request, &why);
+	}
+	if (!o->op)
 		fail_soon(o, &why);
 }
 
@@ -350,30 +351,28 @@ static void check_search(struct opening *o)
 	timer_start(o->timer, 0, 0);
 }
 
-static void on_hello(void *ctx, const struct attach_hello *hello)
+/* A server that has ended owns nothing; the others report why they refuse. */
+static void on_found(void *ctx, const struct session_info *info, const struct fail *f)
 {
 	struct candidate *c = ctx;
 	struct opening *o = c->opening;
 	c->answered = true;
-	if (!hello->has_session) {
+	if (o->opens)
+		return;
+	if (!info) {
+		if (cause_of(f) == CAUSE_NO_SERVER)
+			cause_set(&o->refusal, FAIL_BUSY, CAUSE_OTHER_VERSION,
+				  "it does not answer as this version of Husk does");
+		else if (f->kind != FAIL_NOT_FOUND)
+			fail_copy(&o->refusal, f);
 		check_search(o);
 		return;
 	}
 	o->opened->attach = take_ptr(c->attach);
 	free(o->opened->runtime);
-	o->opened->runtime = xstrdup(hello->runtime);
-	attach_watch(o->opened->attach, on_opened_lost, o->opened);
-	succeed(o, ATTACH_SERVED);
-}
-
-/* A server that has ended owns nothing; the others report why they refuse. */
-static void on_candidate_lost(void *ctx, const struct fail *f)
-{
-	struct candidate *c = ctx;
-	c->answered = true;
-	if (cause_of(f) != CAUSE_NO_SERVER)
-		fail_copy(&c->opening->refusal, f);
-	check_search(c->opening);
+	o->opened->runtime = xstrdup(info->runtime);
+	attach_watch(o->opened->attach, o->opened->session, on_opened_lost, o->opened);
+	succeed_soon(o, ATTACH_SERVED);
 }
 
 static void try_server(struct opening *o, const char *path)
@@ -382,16 +381,15 @@ static void try_server(struct opening *o, const char *path)
 	/* A server that has ended owns nothing; one that does not accept connections may be the owner. */
 	if (fd < 0 && fd != -EAGAIN)
 		return;
+	AUTO(fail_release) struct fail never = { 0 };
 	struct candidate *c = new0(struct candidate);
 	c->opening = o;
 	list_append(&o->candidates, &c->node);
-	if (fd >= 0)
-		c->attach = attach_new(&(struct attach_spec){ .loop = o->request.loop,
-							      .fd = fd,
-							      .session_id = o->opened->session,
-							      .on_hello = on_hello,
-							      .on_lost = on_candidate_lost,
-							      .ctx = c });
+	if (fd < 0)
+		return;
+	struct attach_find_request request = { .session_id = o->opened->session, .on_done = on_found, .ctx = c };
+	c->attach = attach_new(&(struct attach_spec){ .loop = o->request.loop, .path = path, .fd = fd });
+	(void)attach_find(c->attach, &request, &never);
 }
 
 static void search(struct opening *o)
@@ -403,7 +401,7 @@ static void search(struct opening *o)
 	fail_release(&o->refusal);
 	opened->attach = attach_free(opened->attach);
 	opened->manager = manager_free(opened->manager);
-	opened->server = attach_server_free(opened->server);
+	opened->server = local_server_free(opened->server, /* manager_gone= */ true);
 	sockets_list(o->request.config, &paths);
 	timer_start(o->timer, SEARCH_MS, 0);
 	for (size_t i = 0; i < paths.n; i++)
@@ -416,6 +414,8 @@ static void on_timer(void *ctx)
 	struct opening *o = ctx;
 	if (o->fail.kind)
 		fail(o, &o->fail);
+	else if (o->opens)
+		succeed(o);
 	else if (o->pausing)
 		search(o);
 	else

@@ -94,10 +94,10 @@ static bool is_folder(const char *path)
 	return ends_with(path, "/") || cp_is_content(path);
 }
 
-char *cp_place(const char *path, const char *base, bool content, bool many, bool *ret_asks)
+char *cp_place(const char *path, const char *base, bool content, bool many, bool *ret_may_be_folder)
 {
 	const char *to = *path ? path : WORKSPACE;
-	*ret_asks = !content && !many && !is_folder(path);
+	*ret_may_be_folder = !content && !many && !is_folder(path);
 	if (content || (!many && !is_folder(path)))
 		return xstrdup(to);
 	return xasprintf("%s%s%s", to, ends_with(to, "/") ? "" : "/", base);

@@ -24,8 +24,8 @@ bool cp_is_content(const char *path);
 /* The last part of a path; unusable if it is "", "." or "..". The caller owns it. */
 char *cp_base(const char *path);
 /* The path in the session for a source called `base` that is copied to `path`. content: the content of the source
- * folder is copied, not the folder itself. many: there are several sources. *ret_asks: if the session has a folder at
+ * folder is copied, not the folder itself. many: there are several sources. *ret_may_be_folder: if the session has a folder at
  * the result, the copy goes into that folder as `base`. The caller owns the result. */
-char *cp_place(const char *path, const char *base, bool content, bool many, bool *ret_asks);
+char *cp_place(const char *path, const char *base, bool content, bool many, bool *ret_may_be_folder);
 
 #endif

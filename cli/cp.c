@@ -174,9 +174,12 @@ static int start_in(struct cp *c, struct copy_request *request, struct fail *f)
 	if (!path)
 		return fail_set(f, FAIL_INVALID, "cannot open '%s': %s", source, strerror(errno));
 	AUTO(freep) char *base = name_of(source, path);
-	bool asks;
-	AUTO(freep) char *place = cp_place(c->names.destination, base, cp_is_content(source), c->names.n > 1, &asks);
-	struct import_item item = { .source = path, .own = true, .destination = place, .into = asks ? base : NULL };
+	bool may_be_folder;
+	AUTO(freep) char *place =
+		cp_place(c->names.destination, base, cp_is_content(source), c->names.n > 1, &may_be_folder);
+	struct import_item item = {
+		.source = path, .own = true, .destination = place, .into = may_be_folder ? base : NULL
+	};
 	request->imports = &item;
 	c->call = attach_copy(opened_attach(c->opened), request, f);
 	return c->call ? 0 : -1;

@@ -11,6 +11,8 @@
 #include "cli/exit.h"
 #include "cli/gc-old.h"
 #include "cli/jupyter.h"
+#include "cli/keys.h"
+#include "cli/mcp.h"
 #include "cli/records.h"
 #include "cli/repl/repl.h"
 #include "cli/repl/sixel.h"
@@ -42,7 +44,11 @@ static int run_verb(const struct options *options)
 		printf("husk %s\n", HUSK_VERSION);
 		return EXIT_DONE;
 	case VERB_MCP:
+		return mcp_run(options, /* extension= */ NULL);
+	case VERB_SERVE:
 		return serve_run(options, /* extension= */ NULL);
+	case VERB_KEYS:
+		return keys_run(options);
 	case VERB_DEMO:
 		return demo_run(options);
 	case VERB_DOCTOR:

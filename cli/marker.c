@@ -56,7 +56,7 @@ static const struct variable {
 /* One side of a comparison: a variable or a string. */
 struct side {
 	const struct variable *variable;
-	char *text; /* of the string; NULL for a variable */
+	char *text; /* NULL for a variable */
 };
 
 struct parser {
@@ -116,7 +116,7 @@ static int compare_patches(const struct side *left, const char *op, const struct
 	for (size_t i = 1; i < PEP440_PATCHES; i++)
 		if (compare_sides(left, op, right, patches[i]) != first)
 			return MAYBE;
-	/* The string is not searched for releases: the answer is open if it contains the minor version. */
+	/* The string is not searched for releases: if it contains the minor version, the answer is unknown. */
 	if (strstr(op, "in") && strstr(string, minor))
 		return MAYBE;
 	return first ? YES : NO;

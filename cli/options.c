@@ -9,6 +9,7 @@
 #define TIMEOUT_MAX 604800
 #define OLDER_DEFAULT 30
 #define OLDER_MAX 36500
+#define COUNT_MAX 1000000
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
@@ -37,6 +38,23 @@ static int take_older(struct options *o, const char *text, struct fail *f)
 		return fail_set(f, FAIL_INVALID, "--older '%s' is not a number of days from 1d to %dd, such as 30d",
 				text, OLDER_MAX);
 	return 0;
+}
+
+static int take_count(uint64_t *ret, const char *option, const char *text, struct fail *f)
+{
+	if (parse_u64(text, ret) < 0 || !*ret || *ret > COUNT_MAX)
+		return fail_set(f, FAIL_INVALID, "--%s '%s' is not a number from 1 to %d", option, text, COUNT_MAX);
+	return 0;
+}
+
+static int take_max_sessions(struct options *o, const char *text, struct fail *f)
+{
+	return take_count(&o->max_sessions, "max-sessions", text, f);
+}
+
+static int take_max_streams(struct options *o, const char *text, struct fail *f)
+{
+	return take_count(&o->max_streams, "max-streams", text, f);
 }
 
 static int take_size(uint64_t *ret, const char *option, const char *text, struct fail *f)
@@ -87,6 +105,18 @@ static const struct option_row {
 } rows[] = {
 	STRING("env-file", env_file),
 	LIST("allow", allowed),
+	STRING("listen", listen),
+	STRING("unix", unix_path),
+	STRING("tls-cert", tls_cert),
+	STRING("tls-key", tls_key),
+	FLAG("behind-proxy", behind_proxy),
+	LIST("allow-host", hosts),
+	LIST("scope", scopes),
+	STRING("tenant", tenant),
+	PARSED("max-sessions", take_max_sessions),
+	PARSED("max-streams", take_max_streams),
+	SIZE("max-memory", max_memory),
+	SIZE("max-exports", max_exports),
 	FLAG("json", json),
 	FLAG("probe", probe),
 	FLAG("verbose", verbose),
@@ -283,6 +313,16 @@ static int check_exports(const struct options *o, struct fail *f)
 	return o->all && o->thread ? fail_set(f, FAIL_INVALID, "use either --thread or --all, not both") : 0;
 }
 
+static int check_keys(const struct options *o, struct fail *f)
+{
+	bool limits = o->max_sessions || o->max_memory || o->max_streams || o->max_exports;
+	if (o->json && o->keys_action != KEYS_LIST)
+		return fail_set(f, FAIL_INVALID, "--json works only with keys list");
+	if ((o->scopes.n || limits) && o->keys_action != KEYS_ADD)
+		return fail_set(f, FAIL_INVALID, "--scope and limits work only with keys add");
+	return limits && !o->tenant ? fail_set(f, FAIL_INVALID, "limits need --tenant") : 0;
+}
+
 static int check(const struct options *o, struct fail *f)
 {
 	switch (o->verb) {
@@ -308,6 +348,8 @@ static int check(const struct options *o, struct fail *f)
 		return o->session ? 0 : fail_set(f, FAIL_INVALID, "shell needs a session: husk ps lists them");
 	case VERB_RUN:
 		return o->program ? 0 : fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
+	case VERB_KEYS:
+		return check_keys(o, f);
 	case VERB_CONFIG:
 		return o->json && o->action != CONFIG_LIST ?
 			       fail_set(f, FAIL_INVALID, "--json works only with config list") :
@@ -357,6 +399,23 @@ static int take_config_words(struct options *o, char **words, struct fail *f)
 	return *words ? unexpected(*words, f) : 0;
 }
 
+static int take_keys_words(struct options *o, char **words, struct fail *f)
+{
+	static const char *const actions[] = { [KEYS_LIST] = "list", [KEYS_ADD] = "add", [KEYS_REMOVE] = "remove" };
+	size_t i = 0;
+	while (*words && i < ARRAY_LEN(actions) && !streq(*words, actions[i]))
+		i++;
+	if (!*words || i == ARRAY_LEN(actions))
+		return fail_set(f, FAIL_INVALID, "keys needs one of: list, add, remove");
+	o->keys_action = (enum keys_action)i;
+	words++;
+	if (o->keys_action != KEYS_LIST && !*words)
+		return fail_set(f, FAIL_INVALID, "keys %s needs the name of a key", actions[i]);
+	if (o->keys_action != KEYS_LIST)
+		o->key_name = *words++;
+	return *words ? unexpected(*words, f) : 0;
+}
+
 static int take_help_words(struct options *o, char **words, struct fail *f)
 {
 	if (*words && find_verb(*words++, &o->topic, f) < 0)
@@ -369,6 +428,8 @@ static int take_words(struct options *o, char **words, struct fail *f)
 	switch (o->verb) {
 	case VERB_CONFIG:
 		return take_config_words(o, words, f);
+	case VERB_KEYS:
+		return take_keys_words(o, words, f);
 	case VERB_HELP:
 		return take_help_words(o, words, f);
 	case VERB_RUN:
@@ -454,6 +515,8 @@ void options_release(struct options *o)
 	strv_release(&o->files);
 	strv_release(&o->exports);
 	strv_release(&o->allowed);
+	strv_release(&o->hosts);
+	strv_release(&o->scopes);
 }
 
 void options_usage(FILE *to, enum verb verb)

@@ -6,6 +6,7 @@
 #include "base/strv.h"
 #include "cli/verbs.h"
 
+enum keys_action { KEYS_LIST, KEYS_ADD, KEYS_REMOVE };
 enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
 
 struct options {
@@ -28,6 +29,16 @@ struct options {
 	struct strv allowed;		   /* mcp: folders that a model may import from */
 	const char *runtime;		   /* setup; points into argv */
 	bool engine_only;		   /* setup */
+	/* serve; all but the list point into argv */
+	const char *listen, *unix_path, *tls_cert, *tls_key;
+	bool behind_proxy;
+	struct strv hosts; /* accepted values of Host */
+	/* keys; the words point into argv */
+	enum keys_action keys_action;
+	const char *key_name; /* for remove also an id */
+	const char *tenant;   /* NULL = local; for list and remove: all */
+	struct strv scopes;
+	uint64_t max_sessions, max_memory, max_streams, max_exports; /* of the tenant; 0 = no limit */
 	/* jupyter */
 	bool tcp, install, uninstall, user;
 	const char *prefix; /* points into argv */

@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "cli/columns.h"
 #include "cli/exit.h"
-#include "cli/notebook.h"
 #include "cli/report.h"
+#include "manager/json/notebook.h"
 #include "manager/manager.h"
 
 #define PAGE 500

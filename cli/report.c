@@ -3,8 +3,33 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/exit.h"
-#include "cli/next-step.h"
 #include "manager/manager.h"
+
+#define SET_UP "Run `husk setup`, then `husk doctor`."
+#define CHECK_ENGINE "Run `husk doctor` to check the engine."
+#define MAKE_ROOM "`husk ps` lists the sessions, `husk stop ID` ends one."
+
+static const char *const steps[CAUSE_COUNT] = {
+	[CAUSE_NO_CLIENT] = SET_UP,
+	[CAUSE_NO_ENGINE] = SET_UP,
+	[CAUSE_NO_IMAGE] = SET_UP,
+	[CAUSE_ENGINE_SILENT] = CHECK_ENGINE,
+	[CAUSE_ENGINE_REFUSED] = CHECK_ENGINE,
+	[CAUSE_NO_ANSWER] = CHECK_ENGINE,
+
+	[CAUSE_NO_SESSION] = "`husk ps` lists the sessions.",
+	[CAUSE_OTHER_SERVER] = "`husk stop ID` ends it anyway.",
+	[CAUSE_LIMIT_SESSIONS] = MAKE_ROOM,
+	[CAUSE_LIMIT_CONVERSATION_SESSIONS] = MAKE_ROOM,
+	[CAUSE_LIMIT_CONVERSATIONS] = MAKE_ROOM,
+	[CAUSE_LIMIT_TENANT] = MAKE_ROOM,
+
+	[CAUSE_ATTACH_OFF] = "End that program and attach again. For a server, set HUSK_ATTACH=on and restart it.",
+	[CAUSE_OTHER_VERSION] = "Use the `husk` of the same version, or restart that server with this one.",
+	[CAUSE_NO_SERVER] = "Attach again: a session keeps running without its server until its lease ends.",
+
+	[CAUSE_NOT_EXPORTED] = "`husk exports` lists what was exported.",
+};
 
 static bool install_is_shown;
 
@@ -39,6 +64,11 @@ int report_code(const struct fail *f)
 	}
 }
 
+const char *report_next_step(const struct fail *f)
+{
+	return steps[cause_of(f)];
+}
+
 /* The message of a failed install ends with the installer's output. */
 static char *message_of(const struct fail *f)
 {
@@ -50,7 +80,7 @@ static char *message_of(const struct fail *f)
 int report_fail(const struct fail *f)
 {
 	AUTO(freep) char *message = message_of(f);
-	const char *step = next_step_for_person(f), *hint = f->hint;
+	const char *step = report_next_step(f), *hint = f->hint;
 	/* One log event: the hint and the next step are indented below the message. */
 	log_error("%s%s%s%s%s", message, hint ? "\n" : "", hint ? hint : "", step ? "\n" : "", step ? step : "");
 	return report_code(f);

@@ -11,9 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/dirs.h"
 #include "base/log.h"
 #include "cli/exit.h"
-#include "cli/folder.h"
 #include "cli/fresh.h"
 #include "cli/private-stdio.h"
 #include "cli/program.h"
@@ -44,7 +44,7 @@ struct run_verb {
 	struct program *program;
 	struct fresh fresh;
 	char *folder; /* the folder that is copied too; NULL = none */
-	char *name;   /* of the program in /workspace */
+	char *name;   /* the program's name in /workspace */
 	char *stem;   /* of pictures */
 	char *session;
 	unsigned signals;
@@ -416,7 +416,7 @@ static int find_folder(struct run_verb *r)
 		log_error("cannot open the folder of '%s': %s", path, strerror(errno));
 		return -1;
 	}
-	if (folder_is_too_much(folder))
+	if (dirs_is_root_or_home(folder))
 		log_warning(
 			"only the program is copied: '%s' is a home or root directory\n--file PATH copies what it needs.",
 			folder);

@@ -1,4 +1,4 @@
-/* `husk mcp`: the MCP server on stdin and stdout. */
+/* `husk serve`: the API and MCP over HTTP. */
 #ifndef HUSK_CLI_SERVE_H
 #define HUSK_CLI_SERVE_H
 
@@ -6,8 +6,7 @@
 
 struct extension;
 
-/* Serves until the client disconnects or a signal arrives. Returns the exit code. extension: see
- * mcp/extension.h; NULL in husk itself. */
+/* Serves until a signal arrives. Returns the exit code. extension: see mcp/extension.h; NULL in husk itself. */
 int serve_run(const struct options *options, const struct extension *extension);
 
 #endif

@@ -18,7 +18,7 @@ struct view {
 
 static void print_json(json_t *object)
 {
-	json_dumpf(object, stdout, JSON_INDENT(2));
+	json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	putchar('\n');
 	fflush(stdout);
 	json_decref(object);

@@ -82,6 +82,31 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "husk mcp --allow /srv/data", "Also let the model import files from /srv/data." }),
 		.codes = PAIRS({ "0", "The input ended, or a signal asked it to end." }, CODE_USAGE, CODE_SYSTEM),
 	},
+	[VERB_SERVE] = {
+		.name = "serve",
+		.group = GROUP_SERVE,
+		.summary = "Serve the HTTP API and MCP over HTTP",
+		.usage = TEXT("[OPTION]..."),
+		.text = TEXT(
+			"Programs in any language and clients on other machines use it: /v1 is the API, /mcp is MCP over HTTP. "
+			"docs/http.md describes both. Every request needs a key. The first start makes one for this user, keeps "
+			"it in a file that only this user can read, and prints how to connect clients; husk keys makes more.",
+			"It answers for all sessions of this user, also for those of other servers on this machine. It ends on "
+			"SIGINT, SIGTERM or SIGHUP; its sessions and their runs continue."),
+		.options = OPTIONS(
+			{ "listen", "ADDRESS:PORT", "Listen there instead of on 127.0.0.1:8765. Port 0 chooses a free one." },
+			{ "unix", "PATH", "Also listen on this unix socket, without keys, for programs of this user." },
+			{ "tls-cert", "FILE", "Use TLS with this certificate chain (PEM)." },
+			{ "tls-key", "FILE", "The private key of the certificate (PEM)." },
+			{ "behind-proxy", NULL, "Allow plain HTTP on an address that is not loopback, because a proxy terminates TLS." },
+			{ "allow-host", "HOST[:PORT]", "Also accept requests for this host. Can be repeated." },
+			{ "allow", "DIR", "Let local programs import files from this folder, an absolute path. Can be repeated." }),
+		.examples = PAIRS(
+			{ "husk serve", "Serve programs on this machine." },
+			{ "husk serve --listen 0.0.0.0:8765 --tls-cert c.pem --tls-key k.pem",
+			  "Serve other machines." }),
+		.codes = PAIRS({ "0", "A signal asked it to end." }, CODE_USAGE, CODE_SYSTEM),
+	},
 	[VERB_JUPYTER] = {
 		.name = "jupyter",
 		.group = GROUP_SERVE,
@@ -365,6 +390,31 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "husk doctor", "Check whether sessions can work." },
 			{ "husk doctor --json | jq -r '.checks[].fix // empty'", "Print only what has to be done." }),
 		.codes = PAIRS({ "0", "No check failed. There may be warnings." }, { "1", "A check failed." }, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_KEYS] = {
+		.name = "keys",
+		.group = GROUP_SETUP,
+		.summary = "Make, list and remove keys of the HTTP API",
+		.usage = TEXT("add NAME [--tenant TENANT] [--scope SCOPE]...", "[--json] list [--tenant TENANT]", "remove ID|NAME [--tenant TENANT]"),
+		.text = TEXT(
+			"add prints the key alone on standard output. Only a hash of it is stored, so it cannot be shown again. A "
+			"removed key is refused within five seconds.",
+			"A key belongs to a tenant. Sessions, exports and history of one tenant do not exist for another. "
+			"Without --tenant, add uses the tenant local, to which everything on this machine belongs.",
+			"Scopes: sessions:read, sessions:write, run, terminal, files:read, files:write, exports:read, ports, "
+			"settings, keys, metrics, admin (all). Without --scope, a key has those from sessions:read to ports."),
+		.options = OPTIONS(
+			{ "tenant", "TENANT", "The tenant of the key: lower-case letters, digits and hyphens." },
+			{ "scope", "SCOPE", "Let the key do this. Can be repeated." },
+			{ "max-sessions", "N", "add: at most N sessions of the tenant at the same time." },
+			{ "max-memory", "SIZE", "add: the memory limits of the tenant's sessions together, such as 16g." },
+			{ "max-streams", "N", "add: at most N open streams of events and terminals of the tenant." },
+			{ "max-exports", "SIZE", "add: size of all exports of the tenant together, such as 10g." },
+			{ "json", NULL, "list: print one JSON object." }),
+		.examples = PAIRS(
+			{ "husk keys add laptop >key.txt", "Make a key for another program." },
+			{ "husk keys add ci --tenant acme --max-sessions 4", "Make a key for another team." }),
+		.codes = PAIRS(CODE_DONE, { "1", "There is no such key." }, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_CONFIG] = {
 		.name = "config",

@@ -118,11 +118,11 @@ static int read_endpoints(struct connection *c, const json_t *content, struct fa
 	const char *transport = text_of(content, "transport", "tcp"), *ip = text_of(content, "ip", LOCAL);
 	bool tcp = streq(transport, "tcp");
 	if (!tcp && !streq(transport, "ipc"))
-		return fail_set(f, FAIL_INVALID, "'%s' wants the transport '%s', not tcp or ipc", c->file, transport);
+		return fail_set(f, FAIL_INVALID, "'%s' has the transport '%s', not tcp or ipc", c->file, transport);
 	if (tcp && streq(ip, "localhost"))
 		ip = LOCAL;
 	if (tcp && !streq(ip, LOCAL))
-		return fail_set(f, FAIL_INVALID, "'%s' wants a kernel at %s: Husk listens only on " LOCAL, c->file, ip);
+		return fail_set(f, FAIL_INVALID, "'%s' names the address %s: Husk listens only on " LOCAL, c->file, ip);
 	for (int i = 0; i < CHANNELS; i++) {
 		json_int_t port = json_integer_value(json_object_get(content, port_names[i]));
 		if (port < 1 || port > 65535)
@@ -144,7 +144,7 @@ int connection_read(struct connection *ret, const char *file, struct sender_id *
 				"'%s' has no key of 1 to %d characters: without one, anybody could run code", file,
 				MESSAGE_KEY_MAX);
 	if (!streq(scheme, "hmac-sha256"))
-		return fail_set(f, FAIL_INVALID, "'%s' wants signatures by '%s', not hmac-sha256", file, scheme);
+		return fail_set(f, FAIL_INVALID, "'%s' has the signature scheme '%s', not hmac-sha256", file, scheme);
 	*ret_id = (struct sender_id){ 0 };
 	memcpy(ret_id->key, key, strlen(key));
 	return sender_id_make(ret_id) < 0 ? fail_set(f, FAIL_INTERNAL, "there is no source of random numbers") : 0;

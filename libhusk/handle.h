@@ -27,7 +27,7 @@ struct husk_conversation {
 	bool open; /* under thread_lock() */
 	/* On the loop only: */
 	struct conversation *conversation; /* NULL once the conversation has been closed completely */
-	struct attach_server *server;	   /* for husk's verbs: repl, shell, cp, jupyter */
+	struct local_server *server;	   /* for husk's verbs: repl, shell, cp, jupyter */
 	struct strv made;		   /* sessions to end when the manager is closed */
 };
 

@@ -2,7 +2,7 @@
 
 #include <sys/random.h>
 
-#include "attach/server.h"
+#include "api/local.h"
 #include "base/alloc.h"
 #include "libhusk/call.h"
 
@@ -77,7 +77,7 @@ static void end_manager(void *ctx)
 	struct closing *closing = ctx;
 	closing->husk->manager = manager_free(closing->husk->manager);
 	list_for_each(c, &closing->husk->conversations, struct husk_conversation, node)
-		c->server = attach_server_free(c->server);
+		c->server = local_server_free(c->server, /* manager_gone= */ true);
 	timer_free(closing->deadline);
 	pthread_mutex_lock(&closing->lock);
 	closing->done = true;
@@ -193,7 +193,11 @@ static void open_conversation(void *ctx)
 	list_append(&c->husk->conversations, &c->node);
 	thread_unlock();
 	c->conversation = conversation_open(c->husk->manager, &opening->spec);
-	c->server = attach_server_new(thread_loop(), &c->husk->config, c->conversation);
+	c->server = local_server_new(&(struct api_spec){ .loop = thread_loop(),
+							 .config = &c->husk->config,
+							 .manager = c->husk->manager,
+							 .conversation = c->conversation },
+				     /* api= */ NULL);
 	if (opening->wake)
 		conversation_wake(c->conversation);
 }
@@ -256,8 +260,8 @@ static void close_conversation(void *ctx)
 			call_end(call, &closed);
 	if (c->made.n || c->husk->closing)
 		return;
+	c->server = local_server_free(c->server, /* manager_gone= */ false);
 	c->conversation = conversation_close(c->conversation);
-	c->server = attach_server_free(c->server);
 }
 
 struct husk_error *husk_conversation_close(struct husk_conversation *c)

@@ -48,7 +48,7 @@ static struct husk_error *check(const char *function, enum run_kind kind, const 
 	if (!text && !o->run && !o->restart)
 		return error_missing(function, kind == RUN_CODE ? "the code" : "the command");
 	if (text && o->run)
-		return error_misuse("%s(): an existing run already has its code: pass NULL, or leave .run at 0",
+		return error_misuse("%s(): an existing run already has its code: pass the code or .run, not both",
 				    function);
 	if (o->interrupt && !o->run)
 		return error_misuse("%s(): .interrupt needs .run", function);
@@ -101,6 +101,7 @@ static struct husk_error *run(const char *function, enum run_kind kind, const st
 	c.call.on_text = o->on_output ? pass_output : NULL;
 	c.request = request;
 	c.request.kind = kind;
+	c.request.by = "libhusk";
 	c.request.env = env.v;
 	c.request.n_env = env.n;
 	c.request.cwd = o->cwd;

@@ -386,11 +386,14 @@ static char *still_running(const struct earlier_result *e)
 		(double)e->age_ms / 1000, number, number);
 }
 
-/* Adds one line about all runs that have not begun. */
+/* Adds one line about all runs that have not begun, unless earlier answers have listed all of them. */
 static void add_queued(struct buf *b, const struct run_result *run)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < run->n_earlier; i++) {
+	bool news = false;
+	for (size_t i = 0; i < run->n_earlier; i++)
+		news |= is_queued(&run->earlier[i]) && !run->earlier[i].queue_told;
+	for (size_t i = 0; news && i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
 		if (is_queued(e))
 			buf_printf(b, "%s%llu", n++ ? ", " : "⟦earlier, queued: run ", (unsigned long long)e->seq);
@@ -419,7 +422,7 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 		add_labelled(b, label, body);
 	}
 	add_queued(b, run);
-	if (run->n_earlier)
+	if (b->len)
 		buf_add_str(b, "⟦this call⟧\n");
 }
 

@@ -104,6 +104,9 @@ static void call_free(struct call *c)
 {
 	if (c->later)
 		work_forget(c->later->running);
+	/* This may send messages that belong to the request. */
+	if (c->data_free)
+		c->data_free(c->data);
 	c->ops->closed(c->ctx, c);
 	list_remove(&c->link);
 	timer_free(c->timer);
@@ -113,8 +116,6 @@ static void call_free(struct call *c)
 	json_decref(c->token);
 	json_decref(c->args);
 	json_decref(c->task_ids);
-	if (c->data_free)
-		c->data_free(c->data);
 	fail_release(&c->failure);
 	free(c->decoded);
 	free(c->key);
@@ -265,7 +266,7 @@ static void on_timer(void *ctx)
 	}
 	c->output_pending = false;
 	c->last_ms = loop_now_ms();
-	c->ops->progress(c->ctx, rpc_notification("notifications/progress", params));
+	c->ops->progress(c->ctx, c, rpc_notification("notifications/progress", params));
 	arm(c);
 }
 

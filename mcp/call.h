@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/list.h"
 #include "base/loop.h"
+#include "base/trace.h"
 #include "mcp/version.h"
 
 struct call;
@@ -23,7 +24,7 @@ struct call_ops {
 	/* Sends the only answer, a message as JSON text. The request is freed after this returns. */
 	void (*reply)(void *ctx, struct call *call, const struct buf *text);
 	/* Sends a progress message, or drops it. Takes the message. */
-	void (*progress)(void *ctx, json_t *message);
+	void (*progress)(void *ctx, struct call *call, json_t *message);
 	/* Called when the request is being freed, whether it was answered or not. */
 	void (*closed)(void *ctx, struct call *call);
 };
@@ -32,13 +33,16 @@ struct call {
 	json_t *id;
 	char *key; /* rpc_id_key() of the id */
 	const struct revision *revision;
-	const char *method;    /* name of the method; static */
-	const char *tool_name; /* name of the tool; static; NULL = no tool */
-	struct list link;      /* this and the next are for the owner of the request */
+	const char *method;	     /* name of the method; static */
+	const char *tool_name;	     /* name of the tool; static; NULL = no tool */
+	char trace[TRACE_CHARS + 1]; /* traceparent of its _meta; "" = none */
+	struct list link;	     /* this and the next two are for the owner of the request */
 	void *batch;
+	void *origin;
 	json_t *capabilities; /* the client's; NULL = none */
 	bool listening;	      /* the request is a subscription, which stays open until it is cancelled */
 	json_t *task_ids;     /* tasks that the subscription listens to, or will; NULL = none */
+	unsigned scopes;      /* what the request may do */
 	bool knows_tasks;     /* the client supports tasks, so the answer may be a task */
 
 	json_t *args; /* the decoded arguments point into it */

@@ -21,11 +21,11 @@ static void request_free(struct client_request *r)
 	free(r);
 }
 
-static void withdraw(const struct client_request *r, const char *reason)
+static void withdraw(const struct client_request *r, const struct call *call, const char *reason)
 {
-	r->connection->notify(r->connection,
-			      rpc_notification("notifications/cancelled",
-					       json_pack("{s:s, s:s}", "requestId", r->id, "reason", reason)));
+	connection_notify(r->connection, call,
+			  rpc_notification("notifications/cancelled",
+					   json_pack("{s:s, s:s}", "requestId", r->id, "reason", reason)));
 }
 
 static void finish(struct client_request *r, json_t *result)
@@ -39,12 +39,12 @@ static void finish(struct client_request *r, json_t *result)
 static void on_timeout(void *ctx)
 {
 	struct client_request *r = ctx;
-	withdraw(r, "there was no answer in time");
+	withdraw(r, /* call= */ NULL, "there was no answer in time");
 	finish(r, NULL);
 }
 
-struct client_request *client_request_send(struct connection *c, const char *method, json_t *params,
-					   uint64_t timeout_ms, client_request_fn *fn, void *ctx)
+struct client_request *client_request_send(struct connection *c, const struct call *call, const char *method,
+					   json_t *params, uint64_t timeout_ms, client_request_fn *fn, void *ctx)
 {
 	struct client_request *r = new0(struct client_request);
 	r->connection = c;
@@ -55,7 +55,7 @@ struct client_request *client_request_send(struct connection *c, const char *met
 	json_t *message = json_pack("{s:s, s:s, s:s}", "jsonrpc", "2.0", "id", r->id, "method", method);
 	if (params)
 		json_object_set_new(message, "params", params);
-	c->notify(c, message);
+	connection_notify(c, call, message);
 	if (timeout_ms) {
 		r->timer = timer_new(c->loop, on_timeout, r);
 		timer_start(r->timer, timeout_ms, 0);
@@ -63,11 +63,11 @@ struct client_request *client_request_send(struct connection *c, const char *met
 	return r;
 }
 
-struct client_request *client_request_cancel(struct client_request *r)
+struct client_request *client_request_cancel(struct client_request *r, const struct call *call)
 {
 	if (!r)
 		return NULL;
-	withdraw(r, "the call has ended");
+	withdraw(r, call, "the call has ended");
 	request_free(r);
 	return NULL;
 }

@@ -11,12 +11,13 @@ struct client_request;
  * been freed. */
 typedef void client_request_fn(void *ctx, json_t *result);
 
-/* Takes params, which may be NULL. With timeout_ms (0 = none) the request is withdrawn after that time. fn is called
- * once, later, unless the request is cancelled before. */
-struct client_request *client_request_send(struct connection *c, const char *method, json_t *params,
-					   uint64_t timeout_ms, client_request_fn *fn, void *ctx);
+/* Takes params, which may be NULL. The client gets the request with the messages that belong to `call` (NULL = to no
+ * request). With timeout_ms (0 = none) the request is withdrawn after that time. fn is called once, later, unless the
+ * request is cancelled before. */
+struct client_request *client_request_send(struct connection *c, const struct call *call, const char *method,
+					   json_t *params, uint64_t timeout_ms, client_request_fn *fn, void *ctx);
 /* Withdraws the request with notifications/cancelled; fn is not called. Accepts NULL, returns NULL. */
-struct client_request *client_request_cancel(struct client_request *r);
+struct client_request *client_request_cancel(struct client_request *r, const struct call *call);
 
 /* Handles a response of the client. Ignores a response to a request that is not open. */
 void client_requests_answered(struct connection *c, const json_t *message);

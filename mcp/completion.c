@@ -171,7 +171,7 @@ static void release_paths(void *ctx)
 static void complete_path(struct connection *c, struct call *call)
 {
 	struct path_request *p = new0(struct path_request);
-	for (size_t i = 0; i < c->env.config->import_allowed_dirs.n; i++)
+	for (size_t i = 0; !c->env.remote && i < c->env.config->import_allowed_dirs.n; i++)
 		strv_add(&p->allowed, c->env.config->import_allowed_dirs.v[i]);
 	for (size_t i = 0; i < c->env.roots.n; i++)
 		strv_add(&p->allowed, c->env.roots.v[i]);

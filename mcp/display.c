@@ -158,6 +158,12 @@ static bool says_little(const struct mime_part *plain)
 	return plain->data[0] == '<' && streq(plain->type, "text/plain");
 }
 
+/* True if the text of a drawing is its long markup, as R prints it. */
+static bool repeats_drawing(const struct mime_bundle *b, const struct mime_part *plain)
+{
+	return plain && plain->len > SHOWN_MAX && find_part(b, "image/svg+xml") && strstr(plain->data, "<svg");
+}
+
 /* Lists types and sizes, for bundles without anything better to show. */
 static char *list_types(const struct mime_bundle *b, const struct mime_part *shown)
 {
@@ -183,10 +189,11 @@ char *display_text(const struct mime_bundle *b, size_t max_chars)
 		plain = readable_part(b);
 	if (display_has_picture(b))
 		return plain && !says_little(plain) ? shown_text(plain, max_chars) : xstrdup("");
-	if (plain && !says_little(plain))
+	bool repeated = repeats_drawing(b, plain);
+	if (plain && !says_little(plain) && !repeated)
 		return shown_text(plain, max_chars);
 	AUTO(freep) char *others = list_types(b, plain);
-	if (!plain)
+	if (!plain || repeated)
 		return *others ? xasprintf("(%s)", others) : xstrdup("");
 	AUTO(freep) char *text = shown_text(plain, max_chars);
 	if (!*others)

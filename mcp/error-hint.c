@@ -8,16 +8,29 @@
 /* Only this many bytes at the end of a long text are searched, because errors come last. */
 #define SEARCHED 16384u
 
+#define NO_NETWORK                                                                                                     \
+	"This session has no network. Call create_session with network: true if that is allowed, name packages in `dependencies`, or bring files in with import_files."
+
 static const char *end_of(const char *text)
 {
 	size_t n = text ? strlen(text) : 0;
 	return n > SEARCHED ? text + n - SEARCHED : text ? text : "";
 }
 
-/* Finds the words in the error or, for a command, in its output. Returns NULL if they are not there. */
+/* Some errors do not contain their reason: R prints it as a warning, and fetch() of Node keeps it in the error's cause,
+ * which the traceback shows. Returns the text with the reason, "" for all other errors. */
+static const char *reason_of(const struct run_result *run)
+{
+	const char *message = run->error_message ? run->error_message : "";
+	if (strncmp(message, "cannot open ", 12) == 0)
+		return run->stderr_text;
+	return streq(message, "fetch failed") ? run->error_traceback : "";
+}
+
+/* Finds the words in the error and its reason or, for a command, in its output. Returns NULL if they are not there. */
 static const char *find(const struct run_result *run, const char *words)
 {
-	const char *texts[] = { run->error_message, run->error_type ? "" : run->stderr_text,
+	const char *texts[] = { run->error_message, run->error_type ? reason_of(run) : run->stderr_text,
 				run->error_type ? "" : run->stdout_text };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const char *found = strcasestr(end_of(texts[i]), words);
@@ -74,16 +87,18 @@ static char *missing_package(const struct run_result *run)
 {
 	static const struct {
 		const char *words, *command, *after;
-		bool npm;
-	} kinds[] = { { "No module named '", "pip install ", "", false },
-		      { "Cannot find module '", "npm install ", "", true },
-		      { "Cannot find package '", "npm install ", "", true },
-		      { "there is no package called ‘", "install.packages(\"", "\")", false } };
+		bool python, npm;
+	} kinds[] = { { "No module named '", "pip install ", "", true, false },
+		      { ": No module named ", "pip install ", "", true, false }, /* python3 -m NAME */
+		      { "Cannot find module '", "npm install ", "", false, true },
+		      { "Cannot find package '", "npm install ", "", false, true },
+		      { "there is no package called ‘", "install.packages(\"", "\")", false, false } };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		const char *found = find(run, kinds[i].words);
 		AUTO(freep) char *module = found ? name_at(found + strlen(kinds[i].words), kinds[i].npm) : NULL;
-		const char *package = module && i == 0 ? package_of(module) : module;
-		if (!module)
+		const char *package = module && kinds[i].python ? package_of(module) : module;
+		/* A package that exists but cannot be run with python3 -m. */
+		if (!module || strncmp(found + strlen(kinds[i].words) + strlen(module), ".__main__", 9) == 0)
 			continue;
 		if (run->offline)
 			return xasprintf(
@@ -116,11 +131,11 @@ static bool names_host_path(const struct run_result *run)
 
 static bool needs_network(const struct run_result *run)
 {
-	static const char *const words[] = { "name resolution",	    "Name or service not known",
-					     "Could not resolve",   "ENOTFOUND",
-					     "EAI_AGAIN",	    "Network is unreachable",
-					     "ENETUNREACH",	    "No route to host",
-					     "cannot resolve host", NULL };
+	static const char *const words[] = { "name resolution",	  "Name or service not known",
+					     "Could not resolve", "ENOTFOUND",
+					     "EAI_AGAIN",	  "Network is unreachable",
+					     "ENETUNREACH",	  "No route to host",
+					     "resolve host",	  NULL };
 	return run->offline && has_any(run, words);
 }
 
@@ -129,14 +144,22 @@ char *error_hint(const struct run_result *run)
 	char *missing = missing_package(run);
 	if (missing)
 		return missing;
+	if (wants_root(run) && run->offline)
+		return xstrdup(
+			"There is no root and the system is read-only, so apt cannot be used, and this session has no network: call create_session and name packages in `dependencies`.");
 	if (wants_root(run))
 		return xstrdup(
 			"There is no root and the system is read-only, so apt cannot be used: install with pip, npm or install.packages(), or name packages in `dependencies` of create_session.");
 	if (needs_network(run))
-		return xstrdup(
-			"This session has no network. Call create_session with network: true if that is allowed, name packages in `dependencies`, or bring files in with import_files.");
+		return xstrdup(NO_NETWORK);
 	if (names_host_path(run))
 		return xstrdup(
 			"Paths on the user's computer do not exist in a session: bring the file in with import_files.");
 	return NULL;
+}
+
+char *warning_hint(const struct run_result *run)
+{
+	bool failed = strstr(end_of(run->stderr_text), "unable to access index for repository");
+	return run->offline && failed ? xstrdup(NO_NETWORK) : NULL;
 }

@@ -7,5 +7,7 @@
 
 /* NULL if there is no hint for this error. The caller owns it. */
 char *error_hint(const struct run_result *run);
+/* The same for a run that succeeded: R only warns if install.packages() cannot reach its repository. */
+char *warning_hint(const struct run_result *run);
 
 #endif

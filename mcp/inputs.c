@@ -1,21 +1,18 @@
 #include "mcp/inputs.h"
 
-#include <sys/random.h>
-
 #include "base/alloc.h"
 #include "mcp/client-request.h"
+#include "mcp/random-name.h"
 #include "mcp/rpc.h"
 
 /* Maximum number of requests per connection that wait for their client to send them again. The oldest is forgotten
  * first. */
 #define STATES_MAX 64
-/* Random bytes in the name of a state. */
-#define NAME_BYTES 16
 
 /* The state of one request, which the client names with requestState. */
 struct input_state {
 	struct list node;
-	char name[2 * NAME_BYTES + 1];
+	char name[RANDOM_NAME_SIZE];
 	json_t *state;
 };
 
@@ -62,22 +59,13 @@ static void state_free(struct connection *c, struct input_state *s)
 	c->inputs.n_states--;
 }
 
-static void make_name(char name[2 * NAME_BYTES + 1])
-{
-	unsigned char bytes[NAME_BYTES];
-	if (getentropy(bytes, sizeof(bytes)) < 0)
-		abort();
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(name + 2 * i, 3, "%02x", bytes[i]);
-}
-
 /* Takes the state. */
 static const char *keep_state(struct connection *c, json_t *state)
 {
 	if (c->inputs.n_states == STATES_MAX)
 		state_free(c, list_first(&c->inputs.states, struct input_state, node));
 	struct input_state *s = new0(struct input_state);
-	make_name(s->name);
+	random_name(s->name);
 	s->state = state;
 	list_append(&c->inputs.states, &s->node);
 	c->inputs.n_states++;
@@ -137,7 +125,7 @@ static void wait_free(void *data)
 {
 	struct input_wait *w = data;
 	for (struct input_part *p; (p = list_first(&w->parts, struct input_part, node));) {
-		client_request_cancel(p->request);
+		client_request_cancel(p->request, w->call);
 		part_free(p);
 	}
 	json_decref(w->answers);
@@ -186,7 +174,7 @@ static void send_requests(struct connection *c, struct call *call, json_t *reque
 		p->wait = w;
 		p->key = xstrdup(key);
 		list_append(&w->parts, &p->node);
-		p->request = client_request_send(c, json_string_value(json_object_get(request, "method")),
+		p->request = client_request_send(c, call, json_string_value(json_object_get(request, "method")),
 						 json_incref(json_object_get(request, "params")), /* timeout_ms= */ 0,
 						 on_answer, p);
 	}

@@ -23,9 +23,10 @@ static const struct {
 static void on_line(void *ctx, enum log_level level, const char *text)
 {
 	struct connection *c = ctx;
-	c->notify_if_idle(c, rpc_notification("notifications/message",
-					      json_pack("{s:s, s:s, s:o}", "level", log_levels[level], "logger", "husk",
-							"data", json_shown(text))));
+	connection_notify_if_idle(c, /* call= */ NULL,
+				  rpc_notification("notifications/message",
+						   json_pack("{s:s, s:s, s:o}", "level", log_levels[level], "logger",
+							     "husk", "data", json_shown(text))));
 }
 
 void logging_set_level(struct connection *c, struct call *call, json_t *params)
@@ -34,7 +35,8 @@ void logging_set_level(struct connection *c, struct call *call, json_t *params)
 	for (size_t i = 0; wanted && i < ARRAY_LEN(levels); i++) {
 		if (!streq(wanted, levels[i].name))
 			continue;
-		log_watch(levels[i].none ? NULL : on_line, c, levels[i].least);
+		if (!c->hides_log)
+			log_watch(levels[i].none ? NULL : on_line, c, levels[i].least);
 		call_reply(call, json_object());
 		return;
 	}

@@ -134,9 +134,10 @@ static void begin_listening(struct connection *c, struct call *call)
 	}
 	call->listening = true;
 	c->n_listening++;
-	c->notify(c, rpc_notification("notifications/subscriptions/acknowledged",
-				      json_pack("{s:{s:O}, s:o}", "_meta", META_SUBSCRIPTION, call->id, "notifications",
-						honoured)));
+	connection_notify(c, call,
+			  rpc_notification("notifications/subscriptions/acknowledged",
+					   json_pack("{s:{s:O}, s:o}", "_meta", META_SUBSCRIPTION, call->id,
+						     "notifications", honoured)));
 	tasks_listen_begin(c, call);
 }
 

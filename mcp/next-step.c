@@ -107,7 +107,7 @@ static const char *step_after_session_limit(bool listed)
 static bool is_session_limit(enum cause cause)
 {
 	return cause == CAUSE_LIMIT_SESSIONS || cause == CAUSE_LIMIT_CONVERSATION_SESSIONS ||
-	       cause == CAUSE_LIMIT_CONVERSATIONS;
+	       cause == CAUSE_LIMIT_CONVERSATIONS || cause == CAUSE_LIMIT_TENANT;
 }
 
 /* If a hint tells the user to run `husk`, adds where the program is: a bundle or npx does not add husk to PATH. */
@@ -258,6 +258,9 @@ char *next_step_after_run(const struct run_result *run, const struct run_terms *
 		return xasprintf("Answer with {run: %llu, input: \"…\"}; {run: %llu, interrupt: true} ends it.",
 				 (unsigned long long)run->run, (unsigned long long)run->run);
 	case ENDING_OK:
+		hint = warning_hint(run);
+		if (hint)
+			return hint;
 		break;
 	}
 	if (run->oom_kills)

@@ -158,9 +158,12 @@ void resources_not_found(struct call *call)
 
 static void too_large(struct call *call, const struct export_info *e)
 {
+	const struct connection *c = call->ctx;
+	AUTO(freep) char *where =
+		c->env.remote ? xstrdup("") : xasprintf(" The file is at %s on the host;", e->host_path);
 	AUTO(freep) char *text = xasprintf(
-		"The resource has %llu bytes; at most %u can be read in one answer. The file is at %s on the host; import_files copies it into a session.",
-		(unsigned long long)e->stored, READ_MAX, e->host_path);
+		"The resource has %llu bytes; at most %u can be read in one answer.%s import_files copies it into a session.",
+		(unsigned long long)e->stored, READ_MAX, where);
 	json_auto_t *clean = json_shown(text);
 	call_reply_error(call, RPC_INVALID_PARAMS, json_string_value(clean),
 			 json_pack("{s:s, s:I}", "uri", uri_of(call), "size", (json_int_t)e->stored));

@@ -84,7 +84,8 @@ static void resume(struct connection *c)
 
 void roots_declare(struct connection *c, const json_t *capabilities)
 {
-	c->env.has_roots = json_is_object(json_object_get(capabilities, "roots"));
+	/* The folders of a client that is elsewhere are not folders of this host. */
+	c->env.has_roots = !c->env.remote && json_is_object(json_object_get(capabilities, "roots"));
 	c->roots.known = false;
 }
 
@@ -103,11 +104,11 @@ static void on_roots(void *ctx, json_t *result)
 }
 
 /* Cancels an earlier request, because the answer to it may be outdated. */
-static void request_roots(struct connection *c)
+static void request_roots(struct connection *c, const struct call *call)
 {
-	client_request_cancel(c->roots.request);
+	client_request_cancel(c->roots.request, call);
 	c->roots.known = true;
-	c->roots.request = client_request_send(c, "roots/list", /* params= */ NULL, ANSWER_MS, on_roots, c);
+	c->roots.request = client_request_send(c, call, "roots/list", /* params= */ NULL, ANSWER_MS, on_roots, c);
 }
 
 static bool names_a_path(json_t *args)
@@ -125,7 +126,7 @@ bool roots_hold(struct connection *c, struct call *call, const struct tool *tool
 	if (!c->env.has_roots || call->revision->modern || tool != &tool_import_files || !names_a_path(args))
 		return false;
 	if (!c->roots.known)
-		request_roots(c);
+		request_roots(c, call);
 	if (!c->roots.request)
 		return false;
 	struct held *h = new0(struct held);

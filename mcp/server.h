@@ -1,5 +1,4 @@
-/* The MCP server on one connection: reads messages, finds the method, tracks requests in flight and sends answers. It
- * never blocks and never waits for a tool: pings, lists and cancellations are answered while cells run.
+/* The MCP server for one client over two descriptors, such as stdin and stdout: one message per line.
  *
  * The server ends, with one call of on_end, when the client closes its side or stops reading, or after server_stop().
  * Requests in flight are then not answered. Finished answers are written if the client reads them within a few

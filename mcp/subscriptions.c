@@ -60,7 +60,7 @@ static void tell(struct connection *c, const struct subscription *s, const char 
 			json_object_set_new(params, "_meta", meta = json_object());
 		json_object_set(meta, META_SUBSCRIPTION, s->call->id);
 	}
-	c->notify(c, rpc_notification(method, params));
+	connection_notify(c, s ? s->call : NULL, rpc_notification(method, params));
 }
 
 static void tell_of(struct connection *c, const struct subscription *s, const struct export_info *e)
@@ -72,9 +72,8 @@ static void tell_of(struct connection *c, const struct subscription *s, const st
 		     json_pack("{s:s, s:{s:o}}", "uri", s->uri, "_meta", META_NEWER, json_text(e->uri)));
 }
 
-static void on_exports(const struct tool_env *env, const struct copy_result *results, size_t n)
+void subscriptions_exported(struct connection *c, const struct copy_result *results, size_t n)
 {
-	struct connection *c = container_of(env, struct connection, env);
 	size_t made = 0;
 	for (size_t i = 0; i < n; i++)
 		made += results[i].success;
@@ -279,6 +278,11 @@ void subscriptions_drop(struct connection *c, const struct call *call)
 	list_for_each(s, &c->subscriptions, struct subscription, node)
 		if (s->call == call)
 			subscription_free(s);
+}
+
+static void on_exports(const struct tool_env *env, const struct copy_result *results, size_t n)
+{
+	subscriptions_exported(container_of(env, struct connection, env), results, n);
 }
 
 void subscriptions_bind(struct connection *c)

@@ -20,6 +20,8 @@ void subscriptions_listen(struct connection *c, struct call *call, json_t *param
 			  void (*on_ready)(struct connection *c, struct call *call));
 /* Adds the accepted resources to the acknowledgement. */
 void subscriptions_acknowledge(struct connection *c, const struct call *call, json_t *honoured);
+/* Notifies the client of new exports. By default a connection is notified of those that it made itself. */
+void subscriptions_exported(struct connection *c, const struct copy_result *results, size_t n);
 /* Removes the subscriptions of a request that is gone. */
 void subscriptions_drop(struct connection *c, const struct call *call);
 

@@ -289,7 +289,7 @@ static void send(struct connection *c, const struct call *call, const json_t *ta
 	json_auto_t *params = json_copy((json_t *)task);
 	json_object_set_new(params, "_meta", json_pack("{s:O}", META_SUBSCRIPTION, call->id));
 	rpc_print_notification_with(&text, "notifications/tasks", params, result ? "result" : NULL, result);
-	c->notify_text(c, &text);
+	connection_notify_text(c, call, &text);
 }
 
 void tasks_listen_begin(struct connection *c, struct call *call)
@@ -312,11 +312,10 @@ static bool listens_to(const struct call *call, const char *id)
 	return false;
 }
 
-static void on_change(void *ctx, const struct task_info *task)
+void tasks_changed(struct connection *c, const struct task_info *task)
 {
-	struct connection *c = ctx;
 	json_auto_t *o = task_describe(task);
-	list_for_each(call, c->calls, struct call, link) {
+	list_for_each(call, &c->calls, struct call, link) {
 		struct listening *l = call->task_ids ? call->data : NULL;
 		if (!l || !listens_to(call, task->id))
 			continue;
@@ -339,9 +338,10 @@ static char *word(const struct config *config, const struct task_info *task, con
 	return json_dumps(o, JSON_COMPACT);
 }
 
-void tasks_bind(struct connection *c)
+void tasks_take(struct conversation *conversation, const struct config *config,
+		void (*on_change)(void *ctx, const struct task_info *task), void *ctx)
 {
 	conversation_take_tasks(
-		c->env.conversation,
-		&(struct task_handler){ .word = word, .config = c->env.config, .on_change = on_change, .ctx = c });
+		conversation,
+		&(struct task_handler){ .word = word, .config = config, .on_change = on_change, .ctx = ctx });
 }

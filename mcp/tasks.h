@@ -37,7 +37,10 @@ bool tasks_listen(struct connection *c, struct call *call, json_t *params,
 		  void (*on_ready)(struct connection *c, struct call *call));
 /* Sends the changes that happened before the subscription was acknowledged. */
 void tasks_listen_begin(struct connection *c, struct call *call);
-/* From now on the connection is notified of its conversation's tasks, and words their results. */
-void tasks_bind(struct connection *c);
+/* Notifies the client of a change of a task, if it listens to the task. */
+void tasks_changed(struct connection *c, const struct task_info *task);
+/* From now on, on_change is called for changes of the conversation's tasks, and MCP words their results. */
+void tasks_take(struct conversation *conversation, const struct config *config,
+		void (*on_change)(void *ctx, const struct task_info *task), void *ctx);
 
 #endif

@@ -416,6 +416,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
 				   .kind = kind_of(call),
+				   .by = "mcp",
 				   .session_id = args->session_id,
 				   .text = args->text	 ? args->text :
 					   args->restart ? "" :
@@ -463,6 +464,7 @@ static struct op *execute_resume(struct call *call, json_t *state, const json_t 
 	return manager_run(call_env(call)->conversation,
 			   &(struct run_request){
 				   .kind = kind_of(call),
+				   .by = "mcp",
 				   .session_id = args->session_id,
 				   .run = (uint64_t)json_integer_value(json_object_get(state, "run")),
 				   .input = usable ? json_string_value(text) : NULL,
@@ -479,6 +481,7 @@ static struct op *execute_resume(struct call *call, json_t *state, const json_t 
 
 const struct tool tool_execute_code = {
 	.name = "execute_code",
+	.scope = SCOPE_RUN,
 	.title = "Run code in a session",
 	.open_world = true,
 	.fields_in_meta = true,
@@ -493,6 +496,7 @@ const struct tool tool_execute_code = {
 
 const struct tool tool_execute_terminal = {
 	.name = "execute_terminal",
+	.scope = SCOPE_RUN,
 	.title = "Run a shell command in a session",
 	.open_world = true,
 	.fields_in_meta = true,

@@ -31,21 +31,48 @@ static const char *encoding_choice(size_t i)
 	return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
+/* Paths of the host mean nothing to a client that is elsewhere, so its schema does not show them. */
+#define ENTRY_SOURCE(flags)                                                                                            \
+	{                                                                                                              \
+		"source", ARG_STRING, offsetof(struct import_entry, source), ARG_NONEMPTY | (flags),                   \
+			.max = PATH_BYTES_MAX, .description = "File or directory on the host.",                        \
+			.example = "\"/data/sales.csv\""                                                               \
+	}
+#define ENTRY_CONTENT                                                                                                  \
+	{                                                                                                              \
+		"file_content", ARG_STRING, offsetof(struct import_entry, content),                                    \
+			.description = "The content itself, instead of a source.", .example = "\"a,b\\n1,2\\n\""       \
+	}
+#define ENTRY_ENCODING                                                                                                 \
+	{                                                                                                              \
+		"encoding", ARG_STRING, offsetof(struct import_entry, encoding),                                       \
+			.max = 16, .description = "Of file_content; default: text.", .example = "\"text\"",            \
+			.choice = encoding_choice                                                                      \
+	}
+#define ENTRY_SESSION                                                                                                   \
+	{                                                                                                               \
+		"session_id", ARG_STRING, offsetof(struct import_entry, session_id), ARG_NONEMPTY,                      \
+			.max = 128, .description = "With path: the session that exported it.", .example = "\"kq3v…\"" \
+	}
+#define ENTRY_PATH                                                                                                     \
+	{                                                                                                              \
+		"path", ARG_STRING, offsetof(struct import_entry, path), ARG_NONEMPTY,                                 \
+			.max = PATH_BYTES_MAX,                                                                         \
+			.description = "Path that the other session exported, or one below it.",                       \
+			.example = "\"/workspace/out.csv\""                                                            \
+	}
+#define ENTRY_DESTINATION                                                                                              \
+	{                                                                                                              \
+		"destination", ARG_STRING, offsetof(struct import_entry, destination),                                 \
+			.max = PATH_BYTES_MAX, .description = "Where it goes; relative paths are below /workspace.",   \
+			.example = "\"data/sales.csv\""                                                                \
+	}
+
 static const struct arg import_entry_table[] = {
-	{ "source", ARG_STRING, offsetof(struct import_entry, source), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
-	  .description = "File or directory on the host.", .example = "\"/data/sales.csv\"" },
-	{ "file_content", ARG_STRING, offsetof(struct import_entry, content),
-	  .description = "The content itself, instead of a source.", .example = "\"a,b\\n1,2\\n\"" },
-	{ "encoding", ARG_STRING, offsetof(struct import_entry, encoding), .max = 16,
-	  .description = "Of file_content; default: text.", .example = "\"text\"", .choice = encoding_choice },
-	{ "session_id", ARG_STRING, offsetof(struct import_entry, session_id), ARG_NONEMPTY, .max = 128,
-	  .description = "With path: the session that exported it.", .example = "\"kq3v…\"" },
-	{ "path", ARG_STRING, offsetof(struct import_entry, path), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
-	  .description = "Path that the other session exported, or one below it.",
-	  .example = "\"/workspace/out.csv\"" },
-	{ "destination", ARG_STRING, offsetof(struct import_entry, destination), .max = PATH_BYTES_MAX,
-	  .description = "Where it goes; relative paths are below /workspace.", .example = "\"data/sales.csv\"" },
-	{ 0 },
+	ENTRY_SOURCE(0), ENTRY_CONTENT, ENTRY_ENCODING, ENTRY_SESSION, ENTRY_PATH, ENTRY_DESTINATION, { 0 },
+};
+static const struct arg remote_import_entry_table[] = {
+	ENTRY_SOURCE(ARG_HIDDEN), ENTRY_CONTENT, ENTRY_ENCODING, ENTRY_SESSION, ENTRY_PATH, ENTRY_DESTINATION, { 0 },
 };
 
 static const struct arg export_entry_table[] = {
@@ -65,14 +92,29 @@ static const struct arg export_entry_table[] = {
 			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
 	}
 
+#define ARG_IMPORTS(text, items)                                                                                       \
+	{                                                                                                              \
+		"files", ARG_LIST, offsetof(struct files_args, files), ARG_REQUIRED,                                   \
+			.max = FILES_MAX, .description = text,                                                         \
+			.example = "[{\"file_content\": \"a,b\\n1,2\\n\", \"destination\": \"data.csv\"}]",            \
+			.item = items, .item_size = sizeof(struct import_entry)                                        \
+	}
+
 static const struct arg import_table[] = {
 	ARG_SESSION("The session that gets the files."),
-	{ "files", ARG_LIST, offsetof(struct files_args, files), ARG_REQUIRED, .max = FILES_MAX,
-	  .description = "Each has source, or file_content, or session_id and path.",
-	  .example = "[{\"file_content\": \"a,b\\n1,2\\n\", \"destination\": \"data.csv\"}]",
-	  .item = import_entry_table, .item_size = sizeof(struct import_entry) },
+	ARG_IMPORTS("Each has source, or file_content, or session_id and path.", import_entry_table),
 	{ 0 },
 };
+static const struct arg remote_import_table[] = {
+	ARG_SESSION("The session that gets the files."),
+	ARG_IMPORTS("Each has file_content, or session_id and path.", remote_import_entry_table),
+	{ 0 },
+};
+
+static const struct arg *import_args_for(const struct tool_env *env)
+{
+	return env->remote ? remote_import_table : import_table;
+}
 
 static const struct arg export_table[] = {
 	ARG_SESSION("The session that has the files."),
@@ -103,32 +145,39 @@ static char *allowed_folders(const struct tool_env *env)
 
 static char *import_describe(const struct tool_env *env)
 {
-	AUTO(freep) char *folders = allowed_folders(env);
+	AUTO(freep) char *folders = env->remote ? NULL : allowed_folders(env);
+	AUTO(freep) char *source =
+		env->remote ?
+			xstrdup("") :
+			xasprintf(
+				"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders "
+				"that the user allows (%s). If it is denied, ask the user to allow the folder or to give "
+				"you the content.\n",
+				folders);
 	return xasprintf(
 		"Copy files or whole directories into a session. A session is a separate machine: host paths do not exist "
-		"inside, and sessions share no files, so import into each session that needs a file. Three kinds of entries:\n"
+		"inside, and sessions share no files, so import into each session that needs a file. Kinds of entries:\n"
 		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself (\"encoding\": \"base64\" for binary).\n"
-		"- {\"source\": \"/path/on/host\"}: a file or directory of the host, only below the folders that the user "
-		"allows (%s). If it is denied, ask the user to allow the folder or to give you the content.\n"
+		"%s"
 		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
 		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept, links are copied as links.\n"
-		"What does not fit into /workspace or /tmp (%llu MB each) is refused before anything is "
-		"written. Each entry has its own success and error.",
-		folders, (unsigned long long)(env->config->tmpfs_size >> 20));
+		"Files that do not fit into /workspace or /tmp (%llu MB each) are refused before writing. "
+		"Each entry has its own success and error.",
+		source, (unsigned long long)(env->config->tmpfs_size >> 20));
 }
 
 static char *export_describe(const struct tool_env *env)
 {
-	return xstrdup(
+	return xasprintf(
 		"Copy files or directories out of a session, so that they stay when it ends. Use it for what cannot be shown "
 		"(data, models, PDFs), for what the user wants as a file, and to "
 		"pass files to another session (export here, then import_files there with session_id and path).\n"
 		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
 		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~). Later changes need another export.\n"
-		"Returned for each entry: success and error, name, path, size, hash, host_path (where the user finds the file on the "
-		"host: tell them) and uri (a resource that clients can read). Exports "
-		"survive the session and a restart of the server.");
+		"Returned for each entry: success and error, name, path, size, hash,%s uri (a resource that clients can read). Exports "
+		"survive the session and a restart of the server.",
+		env->remote ? " and" : " host_path (where the user finds the file on the host: tell them) and");
 }
 
 /* ---- results */
@@ -167,7 +216,7 @@ static json_t *imported(const struct copy_result *r)
 	return o;
 }
 
-static json_t *exported(const struct copy_result *r, const char *session_id)
+static json_t *exported(const struct copy_result *r, const char *session_id, bool remote)
 {
 	json_t *o = json_pack("{s:o, s:o}", "session_id", json_name(session_id), "path",
 			      json_name(r->path ? r->path : r->source));
@@ -177,7 +226,8 @@ static json_t *exported(const struct copy_result *r, const char *session_id)
 	json_object_set_new(o, "name", json_name(r->export.name));
 	json_object_set_new(o, "directory", json_boolean(r->export.directory));
 	json_object_set_new(o, "hash", json_sprintf("%s:%s", r->export.hash_kind, r->export.hash));
-	json_object_set_new(o, "host_path", json_name(r->export.host_path));
+	if (!remote)
+		json_object_set_new(o, "host_path", json_name(r->export.host_path));
 	json_object_set_new(o, "uri", json_name(r->export.uri));
 	json_object_set_new(o, "mime_type", json_name(r->export.mime));
 	return o;
@@ -196,7 +246,8 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 	json_t *files = json_array(), *links = json_array();
 	for (size_t i = 0; i < n; i++) {
 		all = all && results[i].success;
-		json_array_append_new(files, export ? exported(&results[i], args->session_id) : imported(&results[i]));
+		json_array_append_new(files, export ? exported(&results[i], args->session_id, call_env(call)->remote) :
+						      imported(&results[i]));
 		/* Older revisions have no resource links. */
 		if (export && results[i].success && call->revision->structured)
 			json_array_append_new(links, resources_link(&results[i].export));
@@ -237,7 +288,7 @@ static struct op *start_copy(struct call *call, const struct files_args *args, c
 			    f);
 }
 
-static int take_import(json_t *value, size_t i, struct import_item *ret, struct fail *f)
+static int take_import(json_t *value, size_t i, bool remote, struct import_item *ret, struct fail *f)
 {
 	struct import_entry e = { 0 };
 	json_decref(args_decode(import_entry_table, value, &e));
@@ -248,6 +299,10 @@ static int take_import(json_t *value, size_t i, struct import_item *ret, struct 
 	if (e.content && (e.source || e.session_id || e.path))
 		return fail_set(f, FAIL_INVALID,
 				"files[%zu]: file_content cannot be combined with source, session_id or path", i);
+	if (remote && !e.content && !(e.session_id && e.path)) {
+		fail_set(f, FAIL_INVALID, "files[%zu]: paths of the host cannot be imported over HTTP", i);
+		return fail_hint(f, "Send the content as file_content.");
+	}
 	*ret = (struct import_item){ .destination = e.destination };
 	if (e.content) {
 		ret->content = e.content;
@@ -269,7 +324,7 @@ static struct op *import_start(struct call *call, const void *data, struct fail 
 	json_t *value;
 	AUTO(freep) struct import_item *items = xcalloc(json_array_size(args->files), sizeof(*items));
 	json_array_foreach(args->files, i, value)
-		if (take_import(value, i, &items[i], f) < 0)
+		if (take_import(value, i, call_env(call)->remote, &items[i], f) < 0)
 			return NULL;
 	return start_copy(call, args, items, NULL, f);
 }
@@ -290,17 +345,19 @@ static struct op *export_start(struct call *call, const void *data, struct fail 
 
 const struct tool tool_import_files = {
 	.name = "import_files",
+	.scope = SCOPE_FILES_WRITE,
 	.title = "Copy files into a session",
 	.destructive = true,
 	.idempotent = true,
 	.describe = import_describe,
-	.args = import_table,
+	.args_for = import_args_for,
 	.args_size = sizeof(struct files_args),
 	.start = import_start,
 };
 
 const struct tool tool_export_files = {
 	.name = "export_files",
+	.scope = SCOPE_FILES_READ,
 	.title = "Copy files out of a session",
 	.describe = export_describe,
 	.args = export_table,

@@ -175,6 +175,7 @@ static bool info_now(struct call *call, const void *data)
 
 const struct tool tool_session_info = {
 	.name = "session_info",
+	.scope = SCOPE_SESSIONS_READ,
 	.title = "Show sessions",
 	.read_only = true,
 	.idempotent = true,

@@ -269,6 +269,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 
 const struct tool tool_create_session = {
 	.name = "create_session",
+	.scope = SCOPE_SESSIONS_WRITE,
 	.title = "Create a session",
 	.describe = create_describe,
 	.args_for = create_args_for,
@@ -307,6 +308,7 @@ static struct op *stop_start(struct call *call, const void *data, struct fail *f
 
 const struct tool tool_stop_session = {
 	.name = "stop_session",
+	.scope = SCOPE_SESSIONS_WRITE,
 	.title = "Stop a session",
 	.destructive = true,
 	.idempotent = true,

@@ -184,6 +184,13 @@ void tools_call(struct call *call, const struct tool *tool, json_t *args, const 
 	call->env = env;
 	call->args = json_incref(args);
 	call->decoded = new_args(tool, env);
+	if (!scopes_allow(call->scopes, tool->scope)) {
+		fail_set(&f, FAIL_INVALID, "the key of this client lacks the scope %s, which %s needs",
+			 scope_name(tool->scope), tool->name);
+		fail_hint(&f, "Tell the user: `husk keys add NAME --scope …` makes a key with it.");
+		fail_now(call, /* session_id= */ NULL, &f, NULL);
+		return;
+	}
 	json_auto_t *problems = args_decode(args_of(tool, env), args, call->decoded);
 	if (problems) {
 		AUTO(freep) char *text = args_problems_text(problems);

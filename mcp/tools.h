@@ -13,6 +13,7 @@ struct connection;
 struct tool_env {
 	struct conversation *conversation;
 	const struct config *config;
+	bool remote;		       /* the client may be elsewhere: paths of the host are not accepted or shown */
 	bool has_roots;		       /* the client says that it has roots */
 	struct strv roots;	       /* the roots received so far: absolute folders */
 	struct loop *loop;	       /* NULL = do everything on the loop */
@@ -27,6 +28,7 @@ struct tool {
 	bool read_only, destructive; /* annotations */
 	bool idempotent;
 	bool open_world;
+	enum scope scope;    /* what a key needs to call it */
 	bool fields_in_meta; /* results are text and images; the fields are in _meta (see result.h) */
 	/* The description for a model: essentials first, at most TOOL_TEXT_MAX bytes. The caller owns it. */
 	char *(*describe)(const struct tool_env *env);

@@ -10,7 +10,7 @@ static const struct revision revisions[] = {
 	{ "2026-07-28", .modern = true, .annotations = true, .progress_message = true, .titles = true,
 	  .structured = true, .error_without_id = true },
 	{ "2025-11-25", .annotations = true, .progress_message = true, .titles = true, .structured = true,
-	  .error_without_id = true },
+	  .error_without_id = true, .primes_streams = true },
 	{ "2025-06-18", .annotations = true, .progress_message = true, .titles = true, .structured = true },
 	{ "2025-03-26", .batches = true, .annotations = true, .progress_message = true },
 	{ "2024-11-05" },

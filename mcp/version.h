@@ -17,6 +17,7 @@ struct revision {
 	bool titles;	       /* titles of tools and of the server */
 	bool structured;       /* structuredContent in results */
 	bool error_without_id; /* its schema allows an error without an id */
+	bool primes_streams;   /* over HTTP, a stream of events begins with an empty one that has an id */
 };
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"

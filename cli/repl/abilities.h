@@ -6,7 +6,7 @@
 
 enum pictures {
 	PICTURES_UNKNOWN, /* the terminal has to be queried */
-	PICTURES_SAVED,	  /* not at all: pictures are saved as files */
+	PICTURES_SAVED,	  /* it cannot show pictures: they are saved as files */
 	PICTURES_KITTY,
 	PICTURES_ITERM,
 	PICTURES_SIXEL,

@@ -34,7 +34,7 @@ struct block {
 	bool broken;   /* brackets do not match: do not wait for more lines */
 	bool compound; /* Python: a statement with a body, which a blank line ends */
 	bool blank;    /* the last line is blank */
-	size_t indent; /* of the last line that was not blank */
+	size_t indent; /* indentation of the last line that was not blank */
 	bool deeper;   /* Python: the next line begins a body */
 	bool leaves;   /* Python: the last line leaves its body (return, pass, …) */
 	/* The last characters and words of code, without comments. */

@@ -99,6 +99,7 @@ static void query_files(struct complete *c)
 				       .session_id = c->session,
 				       .text = command,
 				       .len = strlen(command),
+				       .by = "husk repl",
 				       .timeout_seconds = ANSWER_MS / 1000,
 				       .on_output = on_output,
 				       .on_done = on_listed,

@@ -132,6 +132,7 @@ static void start(struct repl *r, struct run_request *request)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	request->session_id = r->session;
+	request->by = "husk repl";
 	request->has_wait = true;
 	request->wait_seconds = WAIT_SECONDS;
 	request->on_output = on_output;

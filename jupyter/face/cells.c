@@ -151,11 +151,11 @@ static void add_notes(struct cells *c, const struct run_result *r)
 		note(c, r->detail);
 	if (r->kept_run && (r->stdout_truncated || r->stderr_truncated)) {
 		AUTO(freep) char *kept =
-			xasprintf("the whole text is in ~/.husk/runs/%u.txt of the session", (unsigned)r->kept_run);
+			xasprintf("the full text is in ~/.husk/runs/%u.txt of the session", (unsigned)r->kept_run);
 		note(c, kept);
 	}
 	if (r->displays_dropped) {
-		AUTO(freep) char *dropped = xasprintf("%llu displays were too many or too large and are not shown",
+		AUTO(freep) char *dropped = xasprintf("%llu displays are not shown: too many or too large for one run",
 						      (unsigned long long)r->displays_dropped);
 		note(c, dropped);
 	}
@@ -235,6 +235,7 @@ static void go_on(struct cells *c, struct run_request request)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	request.kind = RUN_CODE;
+	request.by = "husk jupyter";
 	request.session_id = c->session;
 	request.has_wait = true;
 	request.wait_seconds = WAIT_SECONDS;
@@ -272,7 +273,7 @@ static void start_cell(struct cells *c)
 	publisher_begin(c->spec.publisher, r, silent);
 	publisher_code(c->spec.publisher, code, c->number);
 	if (has_nul(r)) {
-		json_auto_t *error = trouble_of_text("InvalidInput", "a cell cannot have a NUL character");
+		json_auto_t *error = trouble_of_text("InvalidInput", "a cell must not contain NUL characters");
 		finish(c, error);
 		return;
 	}
@@ -336,7 +337,7 @@ void cells_add(struct cells *c, struct request *request)
 {
 	if (c->queued >= QUEUE_MAX || c->gone) {
 		json_t *error = trouble_of_text(c->gone ? "SessionEnded" : "TooMany",
-						c->gone ? "the session has ended" : "too many cells wait to be run");
+						c->gone ? "the session has ended" : "too many cells are queued");
 		json_object_set_new(error, "status", json_string("error"));
 		json_object_set_new(error, "execution_count", json_integer((json_int_t)c->count));
 		publisher_status(c->spec.publisher, request, "busy");

@@ -47,7 +47,7 @@ static const char *const names[CHANNELS] = {
 static void complain(struct channels *s, enum channel from, const char *why)
 {
 	if (s->complaints++ < COMPLAINTS_MAX)
-		log_warning("a message on the %s channel %s and was left out", names[from], why);
+		log_warning("a message on the %s channel %s and was dropped", names[from], why);
 }
 
 static void take_message(struct channels *s, enum channel from)

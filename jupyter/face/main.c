@@ -5,10 +5,10 @@
 
 #include "attach/open.h"
 #include "base/alloc.h"
+#include "base/dirs.h"
 #include "base/log.h"
 #include "base/work.h"
 #include "cli/exit.h"
-#include "cli/folder.h"
 #include "cli/report.h"
 #include "jupyter/face/face.h"
 #include "jupyter/face/kernelspecs.h"
@@ -93,16 +93,13 @@ static void on_told_why(void *ctx, const struct session_details *details, const 
 		on_face_end(p, f->message);
 }
 
-static void on_listed(void *ctx, const struct session_info *v, size_t n, const struct fail *f)
+static void on_found(void *ctx, const struct session_info *info, const struct fail *f)
 {
 	struct program *p = ctx;
 	AUTO(fail_release) struct fail ignored = { 0 };
 	p->check = NULL;
-	if (f)
+	if ((info && !streq(info->status, "dead")) || (f && cause_of(f) == CAUSE_NO_SERVER))
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (streq(v[i].id, p->session) && !streq(v[i].status, "dead"))
-			return;
 	p->check = attach_info(opened_attach(p->opened),
 			       &(struct info_request){ .session_id = p->session, .on_done = on_told_why, .ctx = p },
 			       &ignored);
@@ -117,8 +114,10 @@ static void on_watch(void *ctx)
 		return;
 	}
 	if (p->opened && !p->check)
-		p->check = attach_list(opened_attach(p->opened),
-				       &(struct attach_list_request){ .on_done = on_listed, .ctx = p }, &ignored);
+		p->check = attach_find(
+			opened_attach(p->opened),
+			&(struct attach_find_request){ .session_id = p->session, .on_done = on_found, .ctx = p },
+			&ignored);
 }
 
 static void open_session(struct program *p);
@@ -245,7 +244,7 @@ static void bring_folder(struct program *p)
 	const struct copy_request request = {
 		.session_id = p->session, .imports = &item, .n = 1, .on_done = on_copied, .ctx = p
 	};
-	if (folder_is_too_much(p->folder))
+	if (dirs_is_root_or_home(p->folder))
 		fail_set(&f, FAIL_INVALID, "a whole home directory or disk is not copied");
 	else if (attach_copy(opened_attach(p->opened), &request, &f))
 		return;

@@ -58,7 +58,7 @@ json_t *trouble_of_result(const struct run_result *r)
 	if (*detail && value != detail)
 		add_line(lines, xasprintf("husk: %s", detail));
 	if (r->lost)
-		add_line(lines, xasprintf("husk: gone with the interpreter: %s", r->lost));
+		add_line(lines, xasprintf("husk: lost with the interpreter: %s", r->lost));
 	return make(name, value, lines);
 }
 

@@ -248,13 +248,19 @@ _NAMES = {
     "open": "SandboxManager", "create": "create_session", "stop": "stop_session", "list": "list_sessions", "info": "session_info",
     "list_all": "list_all_sessions", "execute": "execute_code", "terminal": "execute_terminal", "import": "import_files",
     "export": "export_files", "exports": "list_exports", "collect": "collect_garbage", "remove": "stop_session", "cancel_new": "Cancel",
-    "conversation_open": "SandboxManager",
+    "conversation_open": "SandboxManager", "conversation_close": "close", "everything": "list_everything",
 }  # fmt: skip
+# The same for fields of C structures, which are arguments here.
+_ARGUMENTS = {"wait_seconds": "wait", "id": "conversation"}
 
 
-def message(value: Optional[bytes]) -> str:
-    """A message of the library, with Python names in place of its C functions."""
-    return re.sub(r"\bhusk_([a-z_]+)(?=\(\))", lambda found: _NAMES.get(found[1], found[1]), words(value))
+def message(value: Optional[bytes], cause: str = "") -> str:
+    """A message of the library, with Python names in place of C names. Only messages about misuse name fields and the header."""
+    text = re.sub(r"\bhusk_([a-z_]+)(?=\(\))", lambda found: _NAMES.get(found[1], found[1]), words(value))
+    if cause == "misuse":
+        text = re.sub(r"(?<![\w'])\.([a-z_]+)", lambda found: _ARGUMENTS.get(found[1], found[1]), text)
+        text = text.replace("husk.h describes", "help(husk) describes")
+    return text
 
 
 def encode(value: Optional[str], what: str = "text") -> Optional[bytes]:
@@ -281,7 +287,8 @@ def check(error: Any) -> None:
     if not error:
         return
     content = error.contents
-    raised = error_for(words(content.kind), words(content.cause), message(content.message), message(content.hint))
+    cause = words(content.cause)
+    raised = error_for(words(content.kind), cause, message(content.message, cause), message(content.hint, cause))
     library.husk_error_free(error)
     raise raised
 

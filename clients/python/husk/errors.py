@@ -15,7 +15,8 @@ class HuskError(Exception):
     """
 
     def __init__(self, kind: str, cause: str, message: str, hint: str = "") -> None:
-        super().__init__(f"{message} {hint}".strip())
+        stop = "." if hint and message[-1:].isalnum() else ""
+        super().__init__(f"{message}{stop} {hint}".strip())
         self.kind = kind
         self.cause = cause
         self.message = message

@@ -48,6 +48,16 @@ class Display:
         """The content in its richest form, in base64 if it is binary: len(display.data)"""
         return self.bundle.get(self.type, "")
 
+    @property
+    def chart(self) -> Optional[Dict[str, Any]]:
+        """The values of a chart, in the form of E2B's code interpreter; None if it has none: display.chart["elements"][0]["points"]"""
+        source = self.bundle.get("application/vnd.husk.chart+json")
+        try:
+            chart = json.loads(source) if source else None
+        except (ValueError, RecursionError):
+            return None
+        return chart if isinstance(chart, dict) else None
+
     def bytes(self) -> bytes:
         """The bytes of a picture's file: display.bytes()[:4] == b"\\x89PNG" """
         return self.data.encode() if self.type in ("image/svg+xml",) or self.type.startswith("text/") else base64.b64decode(self.data)
@@ -152,9 +162,17 @@ class Result:
     def __str__(self) -> str:
         """The text that a person at a prompt would see."""
         parts = [self.stdout, self.stderr, self.value or ""]
-        parts += [self.error.get("traceback") or f"{self.error.type}: {self.error.message}"] if self.error else []
+        parts += [self._traceback()] if self.error else []
         parts += [self._ended()] if self.ending not in ("ok", "error") or not (self.success or self.error) else []
         return "\n".join(part.rstrip("\n") for part in parts if part)
+
+    def _traceback(self) -> str:
+        """Where the run failed. The exception by which the interpreter was stopped at its time limit is not the program's."""
+        if not self.error:
+            return ""
+        shown = self.error.get("traceback") or f"{self.error.type}: {self.error.message}"
+        lines = shown.rstrip("\n").split("\n")
+        return "\n".join(lines[:-1] if self.ending == "timeout" and lines[-1].startswith("KeyboardInterrupt") else lines)
 
     def _ended(self) -> str:
         if self.ending == "error" and self.exit_code:
@@ -175,7 +193,7 @@ class Result:
         if self.result:
             display(self.result, raw=True)
         if not self.success:
-            print(self.error.get("traceback") or self.error["message"] if self.error else self._ended())
+            print(self._traceback() if self.error else self._ended())
             print(self._ended() if self.error and self.ending != "error" else "", end="")
 
 

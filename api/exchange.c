@@ -1,0 +1,216 @@
+#include "api/exchange.h"
+
+#include "api/conversations.h"
+#include "api/host.h"
+#include "api/problem.h"
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/trace.h"
+
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+static void release(struct exchange *x)
+{
+	list_remove(&x->node);
+	if (x->is_stream)
+		x->api->n_streams--;
+	if (x->keeper)
+		x->keeper->leave(x);
+	if (x->closed)
+		x->closed(x);
+	if (x->conversation)
+		conversations_put(x->api->conversations, x->conversation);
+	caller_release(&x->caller);
+	http_target_release(&x->target);
+	json_decref(x->query_json);
+	json_decref(x->body);
+	free(x->session);
+	free(x->query);
+	free(x->args);
+	free(x);
+}
+
+void exchange_end(struct exchange *x)
+{
+	release(x);
+}
+
+/* The client has disconnected, or http/ has answered the request itself. */
+static void on_closed(void *ctx)
+{
+	struct exchange *x = ctx;
+	x->request = NULL;
+	if (x->op)
+		op_cancel(take_ptr(x->op));
+	release(x);
+}
+
+struct exchange *exchange_new(struct api *api, struct http_request *r)
+{
+	struct exchange *x = new0(struct exchange);
+	x->api = api;
+	x->request = r;
+	x->started_ms = loop_now_ms();
+	list_append(&api->exchanges, &x->node);
+	http_request_on_closed(r, on_closed, x);
+	return x;
+}
+
+void exchanges_drop(struct api *api)
+{
+	api->closing = true;
+	list_for_each(x, &api->exchanges, struct exchange, node) {
+		x->op = NULL;
+		release(x);
+	}
+}
+
+/* --- the request --------------------------------------------------------------------------------------------------- */
+
+const char *exchange_field(const struct exchange *x, const char *name)
+{
+	return http_fields_get(&http_request_head(x->request)->fields, name);
+}
+
+bool exchange_accepts(const struct exchange *x, const char *type)
+{
+	return http_fields_has(&http_request_head(x->request)->fields, "accept", type);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------- */
+
+/* The method of a route, and the routes, are few; methods that no route has are counted together. */
+static void count_answer(const struct exchange *x, int status)
+{
+	struct api *api = x->api;
+	enum http_method method = http_request_head(x->request)->method;
+	const char *name = method == HTTP_METHOD_OTHER ? "other" : http_method_text(method);
+	for (size_t i = 0; i < api->n_counts; i++) {
+		struct request_count *c = &api->counts[i];
+		if (c->path == x->path && c->status == status && c->method == name) {
+			c->n++;
+			return;
+		}
+	}
+	api->counts = xrealloc(api->counts, (api->n_counts + 1) * sizeof(*api->counts));
+	api->counts[api->n_counts++] = (struct request_count){ x->path, name, status, 1 };
+}
+
+void exchange_note_status(const struct exchange *x, int status)
+{
+	count_answer(x, status);
+	if (!log_shows(LOG_DEBUG))
+		return;
+	const char *trace = exchange_field(x, "traceparent");
+	bool traced = trace && trace_is_valid(trace);
+	log_debug("http %s %s: %d in %llu ms%s%s", http_request_head(x->request)->method_name,
+		  x->path ? x->path : "(unknown)", status, (unsigned long long)(loop_now_ms() - x->started_ms),
+		  traced ? ", trace " : "", traced ? trace : "");
+}
+
+/* No answer of the API is for a cache unless it says so, and none may be taken for another type. */
+static void add_usual_fields(struct http_fields *fields)
+{
+	if (!http_fields_get(fields, "cache-control"))
+		http_fields_add(fields, "Cache-Control", "no-store");
+	http_fields_add(fields, "X-Content-Type-Options", "nosniff");
+}
+
+bool exchange_begin(struct exchange *x, int status, struct http_fields *fields, int64_t length)
+{
+	add_usual_fields(fields);
+	exchange_note_status(x, status);
+	return http_reply_begin(x->request, status, fields, length);
+}
+
+void exchange_finish(struct exchange *x)
+{
+	/* The exchange is freed first, because the end of the answer may start the next request of the connection. */
+	struct http_request *r = take_ptr(x->request);
+	release(x);
+	http_reply_end(r);
+}
+
+void exchange_abort(struct exchange *x)
+{
+	struct http_request *r = take_ptr(x->request);
+	release(x);
+	http_reply_abort(r);
+}
+
+void exchange_send(struct exchange *x, int status, const struct http_fields *fields, const void *body, size_t n)
+{
+	struct http_request *r = x->request;
+	exchange_note_status(x, status);
+	x->request = NULL;
+	/* The exchange is freed first, because http_reply() may start the next request of the connection. */
+	release(x);
+	http_reply(r, status, fields, body, n);
+}
+
+void exchange_reply_text(struct exchange *x, int status, struct http_fields *fields, const char *type, const void *body,
+			 size_t n)
+{
+	AUTO(http_fields_release) struct http_fields own = { 0 };
+	if (!fields)
+		fields = &own;
+	if (type)
+		http_fields_add(fields, "Content-Type", type);
+	add_usual_fields(fields);
+	if (!x->keeper || !x->keeper->keep(x, status, fields, body, n))
+		exchange_send(x, status, fields, body, n);
+}
+
+void exchange_reply_fields(struct exchange *x, int status, struct http_fields *fields, json_t *body)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	json_auto_t *json = body;
+	json_print(&text, json);
+	exchange_reply_text(x, status, fields, "application/json", text.data, text.len);
+}
+
+void exchange_reply(struct exchange *x, int status, json_t *body)
+{
+	exchange_reply_fields(x, status, NULL, body);
+}
+
+void exchange_reply_empty(struct exchange *x, int status)
+{
+	exchange_reply_text(x, status, NULL, NULL, NULL, 0);
+}
+
+void exchange_reply_problem(struct exchange *x, int status, struct http_fields *fields, json_t *problem)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	json_auto_t *json = problem;
+	json_print(&text, json);
+	exchange_reply_text(x, status, fields, "application/problem+json", text.data, text.len);
+}
+
+void exchange_problem(struct exchange *x, int status, const char *detail, const char *hint)
+{
+	exchange_reply_problem(x, status, NULL, problem_plain(status, detail, hint));
+}
+
+void exchange_fail_active(struct exchange *x, const struct fail *f, const struct session_info *active, size_t n)
+{
+	AUTO(http_fields_release) struct http_fields fields = { 0 };
+	int status = problem_status(f);
+	unsigned retry = problem_retry_after(f);
+	json_t *problem = problem_body(status, f, x->caller.remote);
+	if (retry)
+		http_fields_addf(&fields, "Retry-After", "%u", retry);
+	if (n) {
+		json_t *list = json_array();
+		for (size_t i = 0; i < n; i++)
+			json_array_append_new(list, json_name(active[i].id));
+		json_object_set_new(problem, "active_sessions", list);
+	}
+	exchange_reply_problem(x, status, &fields, problem);
+}
+
+void exchange_fail(struct exchange *x, const struct fail *f)
+{
+	exchange_fail_active(x, f, NULL, 0);
+}

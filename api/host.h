@@ -1,0 +1,70 @@
+/* The server, as its requests see it. */
+#ifndef HUSK_API_HOST_H
+#define HUSK_API_HOST_H
+
+#include "base/list.h"
+#include "base/strv.h"
+#include "manager/manager.h"
+
+struct api;
+struct route;
+struct conversations;
+struct http_request;
+struct http_server;
+
+struct api_caller {
+	const char *tenant;
+	const char *key; /* id of the key; NULL = the unix socket */
+	unsigned scopes;
+};
+
+struct api_spec {
+	struct loop *loop;
+	const struct config *config; /* must outlive the API */
+	struct manager *manager;
+	/* The conversation of requests that do not name one, on the unix socket and with the first key. The caller
+	 * owns it. */
+	struct conversation *conversation;
+	/* Answers requests to /mcp; NULL = they are answered with 404. */
+	void (*on_mcp)(void *ctx, struct http_request *r, struct conversation *c, const struct api_caller *caller);
+	/* The conversation will be closed, because others were used more recently. May be NULL. */
+	void (*on_close)(void *ctx, struct conversation *c);
+	void *mcp_ctx;	      /* for both */
+	const char *env_file; /* as for settings_load(); must outlive the API */
+	/* True for `husk serve`: it answers for the sessions of all servers of this state folder. */
+	bool for_all;
+};
+
+struct request_count {
+	const char *path;   /* of the route; NULL = no route */
+	const char *method; /* static */
+	int status;
+	uint64_t n;
+};
+
+/* One listener, as its requests see it. */
+struct listener_tag {
+	struct list node;
+	bool local;	   /* the unix socket: its peers are processes of this user */
+	char *origin;	   /* of a TCP listener */
+	struct strv hosts; /* accepted values of Host */
+};
+
+struct api {
+	struct api_spec spec;
+	struct http_server *server;
+	struct list listeners; /* of struct listener_tag */
+	struct list exchanges; /* of struct exchange */
+	struct conversations *conversations;
+	struct listener_tag local;
+	const char *socket;	      /* path of its socket in the state folder; NULL = none */
+	size_t n_streams;	      /* open streams of events and terminals */
+	uint64_t last_client;	      /* number of the last attached run, for run_request.client */
+	struct request_count *counts; /* of answers, by route and status */
+	size_t n_counts;
+	bool inspecting;  /* a doctor runs */
+	struct op *ready; /* the check of store and engine that requests wait for; NULL = none runs */
+	bool closing;	  /* the manager may be freed: do not use it */
+};
+
+#endif

@@ -1,0 +1,97 @@
+#include "api/links.h"
+
+#include <strings.h>
+#include <time.h>
+
+#include "api/host.h"
+#include "api/route.h"
+#include "base/alloc.h"
+#include "base/parse.h"
+
+static void prepared(void *ctx, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	x->op = NULL;
+	if (f)
+		exchange_fail(x, f);
+	else
+		x->next(x);
+}
+
+void links_prepare(struct exchange *x, void (*next)(struct exchange *x))
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct manager *m = x->api->spec.manager;
+	if (manager_can_sign(m)) {
+		next(x);
+		return;
+	}
+	x->next = next;
+	x->op = manager_prepare_signing(m, &(struct signing_request){ .on_done = prepared, .ctx = x }, &f);
+	if (!x->op)
+		exchange_fail(x, &f);
+}
+
+/* --- make ---------------------------------------------------------------------------------------------------------- */
+
+/* The Host of a request is one of ours (auth.c). A proxy says in X-Forwarded-Proto whether its clients use TLS; a wrong
+ * value makes a link that does not work, but no link that opens more. */
+char *links_base(const struct exchange *x)
+{
+	const char *base = x->api->spec.config->api_base_url;
+	const struct listener_tag *tag = http_request_tag(x->request);
+	const char *host = exchange_field(x, "host"), *proto = exchange_field(x, "x-forwarded-proto");
+	if (base && *base)
+		return xstrndup(base, strlen(base) - (base[strlen(base) - 1] == '/'));
+	const char *forwarded = x->caller.forwarded ? exchange_field(x, "husk-base") : NULL;
+	if (forwarded)
+		return xstrdup(forwarded);
+	if (tag->local || !host)
+		return xstrdup("");
+	bool tls = (proto && strcasecmp(proto, "https") == 0) || strncmp(tag->origin, "https:", 6) == 0;
+	return xasprintf("%s://%s", tls ? "https" : "http", host);
+}
+
+char *links_make(const struct exchange *x, const char *path)
+{
+	char signature[MANAGER_SIGNATURE_SIZE];
+	AUTO(freep) char *base = links_base(x);
+	AUTO(freep) char *text = xasprintf("%s?expires=%llu", path, (unsigned long long)time(NULL) + LINK_SECONDS);
+	manager_sign(x->api->spec.manager, text, signature);
+	return xasprintf("%s%s&signature=%s", base, text, signature);
+}
+
+/* --- check --------------------------------------------------------------------------------------------------------- */
+
+static char *signed_text(const struct exchange *x, const char *expires)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	for (size_t i = 0; i < x->target.n_segments; i++)
+		buf_printf(&text, "/%s", http_target_segment(&x->target, i));
+	buf_printf(&text, "?expires=%s", expires);
+	return xstrdup(buf_str(&text));
+}
+
+static void check(struct exchange *x)
+{
+	const char *signature = http_target_parameter(&x->target, "signature");
+	const char *expires = http_target_parameter(&x->target, "expires");
+	AUTO(freep) char *text = signed_text(x, expires ? expires : "");
+	uint64_t until = 0;
+	if (!manager_is_signed(x->api->spec.manager, text, signature) || parse_u64(expires, &until) < 0) {
+		exchange_problem(x, 403, "The signature of this link is not valid.",
+				 "Use the address exactly as it was given.");
+	} else if (until < (uint64_t)time(NULL)) {
+		exchange_problem(x, 403, "This link has expired.",
+				 "Ask for a new one: GET /v1/exports/ID has it in download_url.");
+	} else {
+		x->caller.scopes = x->route->scope;
+		x->after_link(x);
+	}
+}
+
+void links_check(struct exchange *x, void (*next)(struct exchange *x))
+{
+	x->after_link = next;
+	links_prepare(x, check);
+}

@@ -1,0 +1,99 @@
+#include "api/problem.h"
+
+#include "base/json.h"
+#include "http/message.h"
+#include "manager/manager.h"
+
+static const struct {
+	const char *name;
+	int status;
+} kinds[] = {
+	[FAIL_NONE] = { "internal", 500 },	 [FAIL_INVALID] = { "invalid", 400 },
+	[FAIL_NOT_FOUND] = { "not_found", 404 }, [FAIL_FOREIGN] = { "not_found", 404 },
+	[FAIL_LIMIT] = { "limit", 429 },	 [FAIL_BUSY] = { "busy", 409 },
+	[FAIL_TIMEOUT] = { "timeout", 504 },	 [FAIL_CANCELLED] = { "cancelled", 409 },
+	[FAIL_ENGINE] = { "engine", 503 },	 [FAIL_IMAGE] = { "image", 503 },
+	[FAIL_DIED] = { "died", 410 },		 [FAIL_STORE] = { "store", 503 },
+	[FAIL_INSTALL] = { "install", 422 },	 [FAIL_INTERNAL] = { "internal", 500 },
+};
+
+/* Causes whose status differs from that of their kind. */
+static const struct {
+	enum cause cause;
+	int status;
+} causes[] = {
+	{ CAUSE_NO_RUN, 404 },	     { CAUSE_NO_TASK, 404 },	   { CAUSE_TASK_EXPIRED, 410 },
+	{ CAUSE_TOO_LONG, 413 },     { CAUSE_QUEUE_FULL, 429 },	   { CAUSE_STARTING, 503 },
+	{ CAUSE_ADOPTING, 503 },     { CAUSE_RECONNECTING, 503 },  { CAUSE_INPUT_SIZE, 413 },
+	{ CAUSE_PATH_DENIED, 403 },  { CAUSE_NO_SESSION, 404 },	   { CAUSE_NETWORK_OFF, 403 },
+	{ CAUSE_TOO_MUCH, 403 },     { CAUSE_CANNOT_ANSWER, 501 }, { CAUSE_NOT_SUPPORTED, 501 },
+	{ CAUSE_PATH_OUTSIDE, 403 }, { CAUSE_FILE_DENIED, 403 },   { CAUSE_NOT_DIRECTORY, 409 },
+	{ CAUSE_IS_DIRECTORY, 409 }, { CAUSE_NOT_FILE, 409 },	   { CAUSE_FILE_EXISTS, 409 },
+	{ CAUSE_NOT_EMPTY, 409 },    { CAUSE_FILE_CHANGED, 412 },  { CAUSE_NO_ROOM, 507 },
+	{ CAUSE_FILE_LIMIT, 422 },
+};
+
+int problem_status(const struct fail *f)
+{
+	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
+		if (cause_of(f) == causes[i].cause)
+			return causes[i].status;
+	return kinds[f->kind].status;
+}
+
+unsigned problem_retry_after(const struct fail *f)
+{
+	int status = problem_status(f);
+	return status == 429 || status == 503 ? 5 : 0;
+}
+
+/* These kinds come from programs of the host, and their sentences can contain its paths. */
+static bool names_host(const struct fail *f)
+{
+	return f->kind == FAIL_ENGINE || f->kind == FAIL_STORE || f->kind == FAIL_INTERNAL || f->kind == FAIL_IMAGE;
+}
+
+static const char *neutral_detail(const struct fail *f)
+{
+	switch (f->kind) {
+	case FAIL_ENGINE:
+		return "The container engine of this server failed or does not answer.";
+	case FAIL_STORE:
+		return "The database of this server does not answer.";
+	case FAIL_IMAGE:
+		return "This server lacks the image of the language.";
+	default:
+		return "The server failed.";
+	}
+}
+
+json_t *problem_body(int status, const struct fail *f, bool remote)
+{
+	bool hide = remote && names_host(f);
+	const char *cause = cause_of(f) ? cause_name(cause_of(f)) : NULL, *kind = kinds[f->kind].name;
+	const char *message = f->message ? f->message : "The request failed.";
+	if (f->kind == FAIL_FOREIGN)
+		cause = cause_name(CAUSE_NO_SESSION);
+	json_t *out = json_object();
+	json_object_set_new(out, "type", json_sprintf("urn:husk:problem:%s", cause ? cause : kind));
+	json_object_set_new(out, "title", json_string(http_status_phrase(status)));
+	json_object_set_new(out, "status", json_integer(status));
+	json_object_set_new(out, "detail", json_text(hide ? neutral_detail(f) : message));
+	json_object_set_new(out, "kind", json_string(kind));
+	if (cause)
+		json_object_set_new(out, "cause", json_string(cause));
+	if (hide)
+		json_object_set_new(out, "hint", json_string("`husk doctor` on the server shows the reason."));
+	else if (f->hint)
+		json_object_set_new(out, "hint", json_text(f->hint));
+	return out;
+}
+
+json_t *problem_plain(int status, const char *detail, const char *hint)
+{
+	json_t *out = json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", http_status_phrase(status),
+				"status", status, "detail", json_text(detail));
+	if (hint)
+		json_object_set_new(out, "hint", json_text(hint));
+	return out;
+}

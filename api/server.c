@@ -1,0 +1,99 @@
+#include "api/server.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "api/conversations.h"
+#include "api/exchange.h"
+#include "api/steps.h"
+#include "base/alloc.h"
+#include "http/server.h"
+
+static void on_request(void *ctx, struct http_request *r)
+{
+	steps_begin(ctx, r);
+}
+
+struct api *api_new(const struct api_spec *spec)
+{
+	struct api *a = new0(struct api);
+	a->spec = *spec;
+	list_init(&a->listeners);
+	list_init(&a->exchanges);
+	a->conversations = conversations_new(spec->manager, spec->conversation, spec->on_close, spec->mcp_ctx);
+	a->local.local = true;
+	struct http_server_spec server = { .limits = http_limits_default, .on_request = on_request, .ctx = a };
+	server.limits.connections = (unsigned)spec->config->serve_max_connections;
+	a->server = http_server_new(spec->loop, &server);
+	return a;
+}
+
+static void listener_free_tag(struct listener_tag *tag)
+{
+	list_remove(&tag->node);
+	free(tag->origin);
+	strv_release(&tag->hosts);
+	free(tag);
+}
+
+struct api *api_free(struct api *a)
+{
+	if (!a)
+		return NULL;
+	/* Without exchanges, closed connections report to nobody. */
+	list_for_each(x, &a->exchanges, struct exchange, node)
+		if (x->request)
+			http_request_on_closed(x->request, NULL, NULL);
+	exchanges_drop(a);
+	http_server_free(a->server);
+	conversations_free(a->conversations);
+	free(a->counts);
+	list_for_each(tag, &a->listeners, struct listener_tag, node)
+		listener_free_tag(tag);
+	free(a);
+	return NULL;
+}
+
+void api_cancel(struct api *a)
+{
+	http_server_close(a->server);
+	a->closing = true;
+}
+
+int api_listen_unix(struct api *a, int fd)
+{
+	return http_server_listen(a->server, fd, NULL, &a->local);
+}
+
+void api_serve(struct api *a, int fd)
+{
+	http_server_adopt(a->server, fd, NULL, &a->local);
+}
+
+static void add_hosts(struct listener_tag *tag, const char *origin, const struct strv *hosts)
+{
+	const char *host = strstr(origin, "://") + 3;
+	const char *port = strrchr(host, ':');
+	strv_add(&tag->hosts, host);
+	/* Browsers and curl use this name for the loopback address. */
+	if (port && (strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0)) {
+		AUTO(freep) char *local = xasprintf("localhost%s", port);
+		strv_add(&tag->hosts, local);
+	}
+	for (size_t i = 0; hosts && i < hosts->n; i++)
+		strv_add(&tag->hosts, hosts->v[i]);
+}
+
+int api_listen_tcp(struct api *a, int fd, struct tls_context *tls, const char *origin, const struct strv *hosts)
+{
+	struct listener_tag *tag = new0(struct listener_tag);
+	tag->origin = xstrdup(origin);
+	add_hosts(tag, origin, hosts);
+	list_append(&a->listeners, &tag->node);
+	return http_server_listen(a->server, fd, tls, tag);
+}
+
+void api_drain(struct api *a)
+{
+	http_server_drain(a->server);
+}

@@ -1,0 +1,124 @@
+/* Routes for the operator: the settings of the server, and the doctor. */
+#include "api/host.h"
+#include "api/route.h"
+#include "base/alloc.h"
+#include "base/json.h"
+
+/* --- settings ------------------------------------------------------------------------------------------------------ */
+
+static json_t *setting_json(const struct config *c, const char *name)
+{
+	const char *value = config_effective(c, name);
+	bool secret = config_is_secret(name);
+	json_t *out = json_pack("{s:s, s:b, s:s}", "name", name, "secret", secret, "from", config_origin(c, name));
+	/* Nobody gets a secret back, only whether there is one. */
+	if (secret)
+		json_object_set_new(out, "set", json_boolean(value && *value));
+	else
+		json_object_set_new(out, "value", value ? json_text(value) : json_null());
+	return out;
+}
+
+static void get_settings(struct exchange *x)
+{
+	AUTO(strv_release) struct strv names = { 0 };
+	json_t *list = json_array();
+	config_names(&names);
+	for (size_t i = 0; i < names.n; i++)
+		json_array_append_new(list, setting_json(x->api->spec.config, names.v[i]));
+	exchange_reply(x, 200, json_pack("{s:o}", "settings", list));
+}
+
+/* --- doctor -------------------------------------------------------------------------------------------------------- */
+
+struct inspection {
+	struct doctor *doctor;
+	struct timer *timer; /* answers outside of the doctor's callbacks */
+	json_t *checks;
+	bool failed;
+};
+
+static void inspection_free(struct exchange *x)
+{
+	struct inspection *i = take_ptr(x->data);
+	x->api->inspecting = false;
+	doctor_free(i->doctor);
+	timer_free(i->timer);
+	json_decref(i->checks);
+	free(i);
+}
+
+static void on_check(void *ctx, const struct check *check)
+{
+	static const char *const names[] = { [CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "fail" };
+	struct exchange *x = ctx;
+	struct inspection *i = x->data;
+	json_t *entry = json_pack("{s:o, s:s, s:o}", "name", json_text(check->name), "status", names[check->status],
+				  "detail", json_text(check->detail));
+	if (check->fix)
+		json_object_set_new(entry, "fix", json_text(check->fix));
+	i->failed |= check->status == CHECK_FAIL;
+	json_array_append_new(i->checks, entry);
+}
+
+static void on_checked(void *ctx)
+{
+	struct exchange *x = ctx;
+	struct inspection *i = x->data;
+	timer_start(i->timer, 0, 0);
+}
+
+static void on_over(void *ctx)
+{
+	struct exchange *x = ctx;
+	struct inspection *i = x->data;
+	exchange_reply(x, 200,
+		       json_pack("{s:b, s:s, s:O}", "ok", !i->failed, "version", HUSK_VERSION, "checks", i->checks));
+}
+
+static void get_doctor(struct exchange *x)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	if (x->api->inspecting) {
+		fail_set(&f, FAIL_LIMIT, "Another request runs the doctor; try again later.");
+		exchange_fail(x, &f);
+		return;
+	}
+	struct inspection *i = new0(struct inspection);
+	i->checks = json_array();
+	i->timer = timer_new(x->api->spec.loop, on_over, x);
+	x->api->inspecting = true;
+	x->data = i;
+	x->closed = inspection_free;
+	i->doctor = doctor_new(x->api->spec.loop, &(struct doctor_request){ .env_file = x->api->spec.env_file,
+									    .on_check = on_check,
+									    .on_done = on_checked,
+									    .ctx = x });
+}
+
+/* --- the table ----------------------------------------------------------------------------------------------------- */
+
+static const struct route_answer settings_answers[] = {
+	{ 200, "Settings", NULL, "All settings; secrets without their value." }, { 0 }
+};
+static const struct route_answer doctor_answers[] = { { 200, "Doctor", NULL, "The checks, in a fixed order." }, { 0 } };
+
+const struct route routes_settings[] = {
+	{ .method = HTTP_METHOD_GET,
+	  .path = "/v1/settings",
+	  .scope = SCOPE_SETTINGS,
+	  .name = "getSettings",
+	  .tag = "server",
+	  .summary = "Show the settings of the server, and where each comes from",
+	  .answers = settings_answers,
+	  .handle = get_settings },
+	{ .method = HTTP_METHOD_GET,
+	  .path = "/v1/doctor",
+	  .scope = SCOPE_ADMIN,
+	  .name = "runDoctor",
+	  .tag = "server",
+	  .summary = "Check everything that sessions need, as `husk doctor` does",
+	  .answers = doctor_answers,
+	  .handle = get_doctor },
+	{ 0 },
+};

@@ -1,0 +1,54 @@
+/* MCP over Streamable HTTP, all revisions on one endpoint.
+ *
+ * A request of 2026-07-28 is complete in itself: its headers repeat its body, and a client that disconnects cancels it.
+ * Older revisions begin a session with `initialize`. The session's requests name it with Mcp-Session-Id, a GET opens a
+ * stream for messages that belong to no request, and a DELETE ends the session. A disconnect does not cancel a request
+ * of a session: its events are kept for a while, within limits, and a GET with Last-Event-ID continues the stream.
+ *
+ * A request is answered with one JSON object. The answer becomes a stream of events when there is something to send
+ * before it, such as progress, and after 15 s in any case, so that proxies see signs of life.
+ *
+ * Clients may be elsewhere: paths of the host are not accepted or shown, and roots are not used.
+ *
+ * The caller checks Host, Origin and the key before. Sessions never decide which conversation a request belongs to. */
+#ifndef HUSK_MCP_HTTP_H
+#define HUSK_MCP_HTTP_H
+
+#include "http/request.h"
+#include "manager/manager.h"
+
+struct mcp_http;
+struct extension;
+
+struct mcp_http_spec {
+	struct loop *loop;
+	const struct config *config;	   /* must outlive it */
+	const struct extension *extension; /* must outlive it; NULL = none */
+	size_t sessions_max;		   /* sessions of older revisions; 0 = 1000 */
+	size_t sessions_per_key;	   /* 0 = 100 */
+	size_t unsent_max;		   /* a reader with more unsent bytes is disconnected; 0 = 1 MiB */
+	uint64_t idle_ms;		   /* a session without requests ends after this time; 0 = 24 h */
+};
+
+/* The sender of a request, as its key says. */
+struct mcp_http_caller {
+	struct conversation *conversation; /* stays open until mcp_http_forget() or mcp_http_free() */
+	const char *key;		   /* identifies the key; only it can use the sessions that it began */
+	unsigned scopes;		   /* of the key; the server's log is only for SCOPE_ADMIN */
+};
+
+struct mcp_http *mcp_http_new(const struct mcp_http_spec *spec);
+/* Closes all connections of its requests. Does not use the manager, which may be freed already. Call it before
+ * http_server_free(). Accepts NULL, returns NULL. */
+struct mcp_http *mcp_http_free(struct mcp_http *h);
+/* Ends subscriptions and streams without a request; further requests are answered with 503. */
+void mcp_http_stop(struct mcp_http *h);
+/* Answers the request, now or later. */
+void mcp_http_request(struct mcp_http *h, struct http_request *r, const struct mcp_http_caller *caller);
+/* Call it before the conversation is closed: cancels its requests and ends its sessions. */
+void mcp_http_forget(struct mcp_http *h, struct conversation *conversation);
+/* For tests and figures: the number of sessions of older revisions, and the bytes of events kept for them. */
+size_t mcp_http_sessions(const struct mcp_http *h);
+size_t mcp_http_kept(const struct mcp_http *h);
+
+#endif
