@@ -66,6 +66,7 @@ measure:
 
 # Husk beside its peers, in one run (docs/bench.md); fails if a call failed or a budget is missed. QUICK=1 runs a fifth of the rounds, SAVE=1 writes the page.
 bench:
+	@$(MAKE) --no-print-directory test-deps
 	@$(MAKE) --no-print-directory compile
 	@$(MAKE) --no-print-directory images
 	@$(MAKE) --no-print-directory test-images CONTRIB=ipykernel

@@ -49,7 +49,7 @@ is_local() {
 	esac
 }
 
-# Exit codes as of husk's verbs: 64 for wrong usage, 111 if the engine is missing.
+# Exit codes are those of husk's verbs: 64 for wrong usage, 111 if the engine is missing.
 no_engine() { die_status=111 die "$@"; }
 
 engine_version() { timeout 20 "${docker[@]}" version --format '{{.Server.Version}}' 2>/dev/null; }
@@ -63,7 +63,7 @@ ensure_engine() {
 	is_local || no_engine "no engine answers at $(endpoint)" \
 		"DOCKER_HOST or the docker context points there. Start that engine, or unset it to use a local one."
 	if [ "$(id -u)" != 0 ]; then
-		say "engine: looking as root (sudo), as user $(id -un) cannot reach it"
+		say "engine: user $(id -un) cannot reach it; trying as root (sudo)"
 		as_root true
 		docker=(sudo docker)
 	fi
@@ -111,7 +111,7 @@ start_engine() {
 		as_root systemctl start docker || true
 		wait_for_engine "" || {
 			as_root journalctl --no-pager --unit docker --lines 15 >&2 || true
-			no_engine "the engine did not answer within $start_deadline s; its last words are above"
+			no_engine "the engine did not answer within $start_deadline s; its last log lines are above"
 		}
 		return
 	fi
@@ -126,7 +126,7 @@ start_engine() {
 	fi
 	wait_for_engine "$pid" || {
 		as_root tail -n 300 "$engine_log" | grep -v level=info | tail -n 15 >&2 || true
-		no_engine "the engine did not come up; the last lines of $engine_log are above"
+		no_engine "the engine did not start; the last lines of $engine_log are above"
 	}
 }
 
@@ -183,18 +183,18 @@ join_group() {
 	local user answer=
 	user=$(id -un)
 	if id -nG "$user" | tr ' ' '\n' | grep -qx docker; then
-		note "$user is in the docker group from the next login on; until then: sg docker -c 'COMMAND'"
+		note "$user is in the docker group from the next login on. Until then, use: sg docker -c 'COMMAND'"
 		return
 	fi
-	note "User $user may not use the engine yet. Members of the group docker may;"
-	note "that is as much power over this machine as root has."
+	note "User $user may not use the engine yet. Members of the group docker may,"
+	note "but they control this machine as root does."
 	if [ -t 0 ] && [ -t 1 ]; then
 		read -r -p "    Add $user to the group docker? [y/N] " answer
 	fi
 	case $answer in
 	[Yy]*)
 		as_root usermod -aG docker "$user"
-		note "done; it counts from the next login on, until then: sg docker -c 'COMMAND'"
+		note "done; it takes effect at the next login. Until then, use: sg docker -c 'COMMAND'"
 		;;
 	*)
 		note "To do so: sudo usermod -aG docker $user, then log in again."
@@ -266,7 +266,7 @@ choose_builder() {
 
 ensure_images() {
 	local list line fields depth missing=() wave=()
-	[ -f "$images" ] || die "$images is not there" "Build first: make"
+	[ -f "$images" ] || die "$images does not exist" "Build first: make"
 	logs=$(cd "${logs:-$(dirname "$images")}" && pwd)
 	if command -v flock >/dev/null; then
 		exec {lock}>"$logs/.setup-docker.lock"
@@ -301,8 +301,8 @@ ensure_images() {
 	build_images "$logs" "${wave[@]}"
 }
 
-# All at once: unpacking keeps one core busy, and downloads use none. Each has a pipe, so that none of them rewrites
-# another's line.
+# Builds all images at the same time: unpacking keeps one core busy, and downloads use none. Each build writes to its own
+# pipe, so that no build rewrites another's progress line.
 build_images() {
 	local logs=$1 line fields job jobs=() failed=0
 	shift
@@ -327,7 +327,7 @@ build_images() {
 	return "$failed"
 }
 
-# Steps that several images share, or that may ask for a password: before any image is built.
+# Takes the steps that several images share, or that may ask for a password, before any image is built.
 ensure_foundation() {
 	local logs=$1 packages=$4 folder=$6 debian=$8 common=$9 adapter=${10}
 	if ! has_image "$packages"; then
@@ -346,7 +346,7 @@ ensure_image() {
 	local logs=$1 name=$2 base=$3 packages=$4 tag=$5 folder=$6 client=$7 adapter=${10} tools=${11}
 	shift 11
 	if ! has_image "$packages"; then
-		say "image $packages: the packages of $name, a minute or two"
+		say "image $packages: installing the packages of $name, a minute or two"
 		progress "$packages" "$logs/image-$name-packages.log" build_packages "$base" "$packages" "$folder" Dockerfile
 	fi
 	say "image $tag: kernel and husk-client"
@@ -362,11 +362,11 @@ ensure_base() {
 		say "image $debian: Debian"
 		DOCKER="${docker[*]}" progress "$debian" "$logs/image-debian.log" "$here/runtimes/base.sh" "$debian"
 	}
-	say "image $base: what all runtimes share"
+	say "image $base: the base of all runtimes"
 	progress "$base" "$logs/image-base.log" build_packages "$debian" "$base" "$here/runtimes" Dockerfile.base
 }
 
-# husk-jupyter for the runtimes of stock Jupyter kernels, from the sources that the build listed.
+# Compiles husk-jupyter, for the runtimes of stock Jupyter kernels, from the sources that the build listed.
 build_adapter() (
 	base=$1 tag=$2 network=default
 	bridge_resolves "$base" || network=host

@@ -47,6 +47,15 @@ def of_call(language):
     return [f"{language}: CPU of a call, {part}" for part in ("server", "PID 1", "kernel")]
 
 
+def over_http(name, words):
+    """Budgets for calls over HTTP: their time beside stdio, and how many fit into a second."""
+    rate = "HTTP: calls per second, 8 sessions"
+    return [*(Budget("http", f"{words}, {how}: times stdio", 1.2, lambda p50, measure=f"HTTP: {how}": p50(measure, name) / p50(measure),
+                     [f"HTTP: {how}", "HTTP: CPU of a call, server"]) for how in ("1+1, back to back", "1+1, after a pause of 20 ms")),
+            Budget("http", f"{words}, calls per second, 8 sessions", 6000, lambda p50: p50(rate, name), [rate, f"{rate}: CPU of a call, server"],
+                   at_least=True)]
+
+
 def with_parts(budget, measures):
     budget.measures = budget.measures + measures
     return budget
@@ -54,6 +63,7 @@ def with_parts(budget, measures):
 
 JUPYTER, PER_CALL, DOCKER = ("jupyter", "jupyter_client"), ("per-call", "one process per call"), ("docker", "docker cp")
 RATE = "calls per second, 8 sessions"
+IDLE_READER = "HTTP: memory of the server for an idle reader"
 ROW, PAUSE = "python: 1+1, back to back", "python: 1+1, after a pause of 20 ms"
 
 BUDGETS = [
@@ -66,6 +76,10 @@ BUDGETS = [
     plain("calls", "python: answer with 1 MB of text, for each byte of it", 1.1),
     *(faster("calls", f"{language}: terminal true", PER_CALL, 20) for language in LANGUAGES),
     with_parts(plain("rates", RATE, 6000, at_least=True), [f"{RATE}: CPU of a call, {part}" for part in ("client", "server", "PID 1", "kernel")]),
+    *over_http("rest", "REST"),
+    *over_http("mcp-http", "MCP over HTTP"),
+    Budget("http", "memory of the server for an idle reader of events, KB", 16, lambda p50: p50(IDLE_READER, "rest"), [IDLE_READER]),
+    plain("http", "HTTP: start of the server", 5, what="husk mcp: start to first answer, ms"),
     *(cold(language) for language in LANGUAGES),
     *(share("create-cold", f"python: stop, {network}", ("docker", "docker rm -f"), 1.2) for network in ("no network", "network")),
     *(plain("create-warm", f"{language}: create, warm", 5, what=f"{language}: create, warm, ms") for language in LANGUAGES),

@@ -73,10 +73,10 @@ def children(pid):
     return found
 
 
-class Server(Client):
-    """A server that ends with all its sessions. A setting of None keeps Husk's default."""
+class Installation:
+    """A husk with its own folders. A setting of None keeps Husk's default."""
 
-    def __init__(self, binary, home, **settings):
+    def __init__(self, binary, home, settings):
         self.home = pathlib.Path(home)
         self.home.mkdir(parents=True, exist_ok=True)
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "CONTAINER_MAX_SESSIONS": "400",
@@ -88,17 +88,40 @@ class Server(Client):
         for name in [name for name, value in settings.items() if value is None]:
             del env[name]
         self.binary, self.env = str(binary), env
-        self.sessions = []
         self.stderr = self.home / "stderr.txt"
-        with open(self.stderr, "ab") as stderr:
-            super().__init__([self.binary, "mcp"], env, stderr)
 
     def last_words(self):
         return self.stderr.read_text(errors="replace")[-2000:]
 
+    def ask_store(self, sql, *values):
+        """Returns the first column of the first row, or None if there is no row."""
+        with contextlib.closing(sqlite3.connect(self.home / "state" / "husk" / "husk.db", timeout=60)) as database:
+            return next((row[0] for row in database.execute(sql, values)), None)
+
+    def container(self, session):
+        return self.ask_store("SELECT container FROM sessions WHERE id = ?", session)
+
+    def pid_1(self, session):
+        done = subprocess.run(["docker", "inspect", "--format", "{{.State.Pid}}", self.container(session)], check=True,
+                              capture_output=True, text=True)
+        return int(done.stdout)
+
+    def run_verb(self, *args):
+        return subprocess.run([self.binary, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+class Server(Installation, Client):
+    """A server that ends with all its sessions."""
+
+    def __init__(self, binary, home, **settings):
+        Installation.__init__(self, binary, home, settings)
+        self.sessions = []
+        with open(self.stderr, "ab") as stderr:
+            Client.__init__(self, [self.binary, "mcp"], self.env, stderr)
+
     def check(self, tool, result):
         """Checks that a run succeeded, or that every file of a copy was copied. isError shows neither."""
-        super().check(tool, result)
+        Client.check(self, tool, result)
         if tool in RUNS:
             ended = result["_meta"]["dev.husk/result"]["ending"]
             if ended != "ok":
@@ -119,11 +142,6 @@ class Server(Client):
     def helpers(self):
         return children(self.pid)
 
-    def ask_store(self, sql, *values):
-        """Returns the first column of the first row, or None if there is no row."""
-        with contextlib.closing(sqlite3.connect(self.home / "state" / "husk" / "husk.db", timeout=60)) as database:
-            return next((row[0] for row in database.execute(sql, values)), None)
-
     def lasting_helpers(self):
         """Helper processes that still run after two seconds. Short-lived docker clients are not among them."""
         found, quiet = set(self.helpers()), time.monotonic() + 2
@@ -131,9 +149,6 @@ class Server(Client):
             time.sleep(0.1)
             found &= set(self.helpers())
         return sorted(found)
-
-    def container(self, session):
-        return self.ask_store("SELECT container FROM sessions WHERE id = ?", session)
 
     def wait_for_warm(self, count=1):
         """Waits until this many containers are ready and the server is quiet again."""
@@ -144,14 +159,9 @@ class Server(Client):
             time.sleep(0.05)
         time.sleep(0.2)
 
-    def pid_1(self, session):
-        done = subprocess.run(["docker", "inspect", "--format", "{{.State.Pid}}", self.container(session)], check=True,
-                              capture_output=True, text=True)
-        return int(done.stdout)
-
     def close(self):
         for session in list(self.sessions):
             with contextlib.suppress(Failed, OSError):
                 self.stop_session(session)
-        super().close()
-        subprocess.run([self.binary, "stop", "--all"], env=self.env, capture_output=True, check=False)
+        Client.close(self)
+        self.run_verb("stop", "--all")

@@ -8,6 +8,7 @@ import time
 
 import hotpath
 import peers
+import serve
 from containers import LOAD_PICTURE, SHOW_PICTURE, Container, Kernel, PerCall, docker, picture
 from husk import Server, children, cpu_us, group_memory_kb, memory_kb, parent, resident_kb, text_of
 from results import Failed, milliseconds
@@ -19,6 +20,9 @@ MEGABYTE = {"python": "print(('x' * 99 + '\\n') * 9990)", "node": "console.log((
 LENGTH = 998_900  # newlines at the end do not count
 PAUSE = 0.02
 FILE_MB, FILES = 100, 10_000
+READERS, IDLE_READERS = 50, 210
+LINE, LINES = "x" * 99 + "\n", 1000
+OUTPUT = f"for _ in range({LINES}): print({LINE.rstrip()!r}, flush=True)\n0"
 
 
 def is_two(result):
@@ -229,6 +233,114 @@ class Bench:
                 server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
                 server.call("execute_code", session_id=other, code="1+1")  # queued behind the busy cell, so it waits for its end
 
+    # --- HTTP
+
+    def http(self, results):
+        """`1+1` over HTTP beside stdio, calls per second, and streams of events."""
+        with contextlib.ExitStack() as stack:
+            stdio = self.servers["husk"]
+            server = stack.enter_context(serve.Serve(self.husk, self.folder / "http", HUSK_TRANSPORT="socket"))
+            own = stdio.session(language="python", network=False)
+            stack.callback(stdio.stop_session, own)
+            connections = {"rest": serve.Connection(server.address, server.key), "mcp-http": serve.Connection(server.address, server.key),
+                           "rest-unix": serve.Connection(server.socket, server.key)}
+            faces = {name: (serve.Mcp if name == "mcp-http" else serve.Rest)(connection, server.session())
+                     for name, connection in connections.items()}
+            calls = {"husk": caller(stdio, own, code="1+1"),
+                     **{name: lambda face=face: face.timed("1+1", "2") for name, face in faces.items()}}
+            results.turns("HTTP: 1+1, back to back", self.rounds(20), calls, warm=20, in_a_row=20)
+            results.turns("HTTP: 1+1, after a pause of 20 ms", self.rounds(100), {name: after_pause(call) for name, call in calls.items()})
+            self.http_cpu(results, {"husk": stdio, **dict.fromkeys(faces, server)}, calls)
+            for connection in connections.values():
+                connection.close()
+            self.http_rates(results, stdio, server)
+            self.fan_out(results, server)
+            self.idle_readers(results, server)
+        self.http_start(results)
+
+    def http_cpu(self, results, servers, calls):
+        n = self.rounds(500)
+        for name, call in calls.items():
+            for part, (us, wakeups) in hotpath.cost({"server": [servers[name].pid]}, call, n).items():
+                results.add(f"HTTP: CPU of a call, {part}", name, us, "us")
+                results.add(f"HTTP: wake-ups of a call, {part}", name, wakeups, "times")
+
+    def http_rates(self, results, stdio, server, width=8):
+        """Calls per second with a connection for each session, five times, with stdio in turns."""
+        measure, seconds = f"HTTP: calls per second, {width} sessions", max(0.5, 2 * self.n)
+        own = [stdio.session(language="python", network=False) for _ in range(width)]
+        sessions = [server.session() for _ in range(width)]
+
+        def over(face):
+            faces = [face(serve.Connection(server.address, server.key), session) for session in sessions]
+            try:
+                return serve.rate(faces, seconds, "1+1", "2")
+            finally:
+                for face in faces:
+                    face.connection.close()
+
+        contenders = {"husk": (stdio, lambda: self.rate(stdio, own)), "rest": (server, lambda: over(serve.Rest)),
+                      "mcp-http": (server, lambda: over(serve.Mcp))}
+        for _, run in contenders.values():
+            run()
+        for _ in range(5):
+            for contender, (of, run) in contenders.items():
+                before = cpu_us(of.pid)
+                count, took = run()
+                results.add(measure, contender, count / took, "/s")
+                results.add(f"{measure}: CPU of a call, server", contender, (cpu_us(of.pid) - before) / count, "us")
+        for session in own:
+            stdio.stop_session(session)
+        for session in sessions:
+            server.stop_session(session)
+        results.note_load()
+        print(f"  {measure}", flush=True)
+
+    def fan_out(self, results, server):
+        """One run's output to fifty readers. Each must get all of it."""
+        keys = [server.key, server.add_key("fan-out")]
+        session = server.session()
+        face = serve.Rest(serve.Connection(server.address, server.key), session)
+        for _ in range(self.rounds(10)):
+            readers = [serve.Events(server.address, keys[i % 2], f"/v1/sessions/{session}/events?after=now") for i in range(READERS)]
+            before, began = cpu_us(server.pid), time.perf_counter()
+            face.send(OUTPUT)
+            serve.read_all(readers)
+            took = milliseconds(began)
+            results.add(f"HTTP: 100 KB of output to {READERS} readers", "rest", took)
+            results.add(f"HTTP: 100 KB of output to {READERS} readers, CPU of the server for each reader", "rest",
+                        (cpu_us(server.pid) - before) / READERS, "us")
+            face.receive("0")
+            for reader in readers:
+                if reader.output() != LINE * LINES:
+                    raise Failed("a reader of events did not get all output")
+                reader.close()
+        face.connection.close()
+        server.stop_session(session)
+        results.note_load()
+        print("  fan-out", flush=True)
+
+    def idle_readers(self, results, server):
+        """Memory of the server for each reader that waits for events."""
+        session, keys = server.session(), [server.add_key(f"idle-{i}") for i in range(IDLE_READERS // 30)]
+        before = memory_kb(server.pid)[1]
+        readers = [serve.Events(server.address, keys[i // 30], f"/v1/sessions/{session}/events?after=now") for i in range(IDLE_READERS)]
+        results.add("HTTP: memory of the server for an idle reader", "rest", (memory_kb(server.pid)[1] - before) / IDLE_READERS, "KB")
+        for reader in readers:
+            reader.close()
+        server.stop_session(session)
+
+    def http_start(self, results):
+        """Start and memory of `husk mcp`, which pays nothing for HTTP, beside `husk serve`."""
+        for i in range(self.rounds(20, least=10)):
+            with self.server(f"http-start-{i}") as server:
+                results.add("HTTP: start of the server", "husk", server.start_ms)
+                results.add("HTTP: memory of a fresh server", "husk", resident_kb(server.pid) / 1024, "MB")
+            with serve.Serve(self.husk, self.folder / f"http-start-{i}") as server:
+                results.add("HTTP: start of the server", "rest", server.start_ms)
+                results.add("HTTP: memory of a fresh server", "rest", resident_kb(server.pid) / 1024, "MB")
+        results.note_load()
+
     # --- life
 
     def create_cold(self, results):
@@ -397,5 +509,6 @@ class Bench:
         self.stack.close()
 
 
-PARTS = {"calls": Bench.calls, "rates": Bench.rates, "create-cold": Bench.create_cold, "create-warm": Bench.create_warm, "first": Bench.first,
+PARTS = {"calls": Bench.calls, "rates": Bench.rates, "http": Bench.http,
+         "create-cold": Bench.create_cold, "create-warm": Bench.create_warm, "first": Bench.first,
          "start": Bench.start, "adapter": Bench.adapter, "files": Bench.files, "idle": Bench.idle, "growth": Bench.growth}

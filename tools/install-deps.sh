@@ -14,7 +14,7 @@ dist_packages=(patchelf dpkg-dev libzmq3-dev)
 test_packages=("${dist_packages[@]}" libcmocka-dev libfaketime clang clang-format clang-tidy libclang-rt-dev shellcheck
 	python3-venv postgresql runsc)
 venv_packages=(pytest pytest-timeout jsonschema nbformat ruff==0.17.4 mypy==2.4.1
-	jupyter-client jupyter-console nbclient nbconvert jupyter-kernel-test)
+	jupyter-client jupyter-console nbclient nbconvert jupyter-kernel-test schemathesis==4.32.5)
 
 # Names from the arguments that are not installed.
 missing() {
@@ -29,7 +29,7 @@ ensure_packages() {
 	local what=$1 wanted
 	shift
 	if ! command -v dpkg-query >/dev/null; then
-		note "no Debian or Ubuntu: make sure of the equivalents of $*"
+		note "this is not Debian or Ubuntu: install the equivalents of $*"
 		return
 	fi
 	mapfile -t wanted < <(missing "$@")

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -11,6 +12,10 @@ import harness
 import schemas
 
 HUSK = os.path.abspath(harness.husk_binary())
+# Stands for the server in a command line: husk itself or, with http=True, the address of a server that runs meanwhile.
+SERVER = object()
+# Stands for the header with the key.
+AUTHORIZATION = object()
 RUN_TIME = 90
 # A background process finishes the server's last requests to the engine.
 GONE_TIME = 10
@@ -53,13 +58,28 @@ class ClientRunner:
         # Like real clients: a HOME and no XDG folders.
         self.env = harness.clean_env(home, **{f"XDG_{name}_HOME": None for name in ("CONFIG", "STATE", "DATA", "CACHE")})
 
-    def run(self, command, sessions_left=0, **settings):
+    @contextlib.contextmanager
+    def serving(self, settings):
+        """Runs `husk serve` on a free port of this machine. Yields the address, and puts the key into settings."""
+        with subprocess.Popen([HUSK, "serve", "--listen", "127.0.0.1:0"], cwd=self.home, env={**self.env, **settings}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                origin, key = re.fullmatch(r"Husk listens on (\S+)\. The key of this user is in (.*)\.\n", process.stdout.readline()).groups()
+                settings["HUSK_KEY"] = pathlib.Path(key).read_text().strip()
+                yield f"{origin}/mcp"
+            finally:
+                process.terminate()
+                _, errors = process.communicate(timeout=GONE_TIME)
+            assert (process.returncode, errors) == (0, "")
+
+    def run(self, command, sessions_left=0, http=False, **settings):
         """Runs a client to its end, and checks that the server and its sessions have ended too. A client that does
         not stop its sessions leaves them to the next server: `sessions_left` of them are stopped here.
         """
         try:
-            done = subprocess.run([str(c) for c in command], cwd=self.home, env={**self.env, **settings}, stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, timeout=RUN_TIME, check=False)
+            with self.serving(settings) if http else contextlib.nullcontext(HUSK) as server:
+                done = subprocess.run([self.fill_in(c, server, settings) for c in command], cwd=self.home, env={**self.env, **settings},
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=RUN_TIME, check=False)
             if sessions_left:
                 stopped = subprocess.run([HUSK, "stop", "--all"], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                          timeout=RUN_TIME, check=False)
@@ -68,6 +88,10 @@ class ClientRunner:
             left = self.left()
         assert not left, f"left behind: {left}"
         return done
+
+    @staticmethod
+    def fill_in(word, server, settings):
+        return f"Authorization: Bearer {settings['HUSK_KEY']}" if word is AUTHORIZATION else str(server if word is SERVER else word)
 
     def left(self):
         """Returns processes and containers that are left after GONE_TIME, and removes them."""

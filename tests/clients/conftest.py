@@ -40,6 +40,12 @@ def python_client():
 
 
 @pytest.fixture(scope="session")
+def next_python_client():
+    """The folder with the next Python client and fastmcp, from requirements-next.txt likewise."""
+    return python_packages.installed(HERE / "requirements-next.txt", harness.build_dir(), "next-python-client")
+
+
+@pytest.fixture(scope="session")
 def scripts(modules, tmp_path_factory):
     """Copies our .mjs files beside the clients, because node resolves their imports there."""
     folder = tmp_path_factory.mktemp("scripts")

@@ -2,7 +2,8 @@
 // may do on the way. Each file beside this one provides a client. The result is one JSON report, which test_clients.py
 // checks.
 //
-//   node CLIENT.mjs HUSK [MODE]      the server runs with this process's environment
+//   node CLIENT.mjs SERVER [MODE]      SERVER is husk, run with this process's environment, or an address of HTTP,
+//                                      with the key in HUSK_KEY
 
 import { once } from "node:events";
 
@@ -136,14 +137,19 @@ async function session(call, report) {
   report.after = await code("x");
 }
 
-/** Runs the scenario. `Client` and `Transport` are classes of the SDK, `options` are for its client, `callTool`
+/** Runs the scenario. `Client`, `Transport` and `HttpTransport` are classes of the SDK, `options` are for its client, `callTool`
  * calls a tool, and `negotiated` returns what the client knows of the protocol after connecting. */
-export async function main({ Client, Transport, options, callTool, negotiated }) {
-  const transport = new Transport({ command: process.argv[2], args: ["mcp"], env: process.env, stderr: "pipe" });
+export async function main({ Client, Transport, HttpTransport, options, callTool, negotiated }) {
+  const server = process.argv[2];
+  const http = server.startsWith("http://");
+  const headers = { Authorization: `Bearer ${process.env.HUSK_KEY}` };
+  const transport = http
+    ? new HttpTransport(new URL(server), { requestInit: { headers } })
+    : new Transport({ command: server, args: ["mcp"], env: process.env, stderr: "pipe" });
   const client = new Client(INFO, options);
   const report = { wire: record(transport), errors: [], stderr: "" };
-  const ended = once(transport.stderr, "end");
-  transport.stderr.on("data", (chunk) => (report.stderr += chunk));
+  const ended = http || once(transport.stderr, "end");
+  transport.stderr?.on("data", (chunk) => (report.stderr += chunk));
   client.onerror = (error) => report.errors.push(String(error));
 
   const call = (name, args, more) => callTool(client, { name, arguments: args }, { timeout: PATIENCE, ...more });
@@ -156,6 +162,7 @@ export async function main({ Client, Transport, options, callTool, negotiated })
     report.tools = (await client.listTools()).tools;
     await session(call, report);
   } finally {
+    await transport.terminateSession?.();
     report.closeMs = (await timed(client.close())).ms;
   }
   await ended;

@@ -2,6 +2,7 @@
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 import { main } from "./scenario.mjs";
 
@@ -15,7 +16,8 @@ class Transport extends StdioClientTransport {
 await main({
   Client,
   Transport,
+  HttpTransport: StreamableHTTPClientTransport,
   options: {},
   callTool: (client, params, options) => client.callTool(params, undefined, options),
-  negotiated: (_, transport) => ({ version: transport.version, era: "legacy" }),
+  negotiated: (_, transport) => ({ version: transport.version ?? transport.protocolVersion, era: "legacy" }),
 });

@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 import pytest
-from client_runner import HUSK, ClientRunner, check_wire, era_of, thread_of
+from client_runner import AUTHORIZATION, HUSK, SERVER, ClientRunner, check_wire, era_of, thread_of
 from harness import MODERN, RESULT_META
 
 # Installing the clients does not count as a test's time. Everything that they start has a deadline anyway.
@@ -37,15 +37,16 @@ def fields(result):
 # --- the SDKs
 
 
-@pytest.fixture(scope="module", params=SDK_MODES)
+@pytest.fixture(scope="module", params=[*SDK_MODES, *(f"{mode}-http" for mode in SDK_MODES)])
 def report(request, scripts, modules, tmp_path_factory):
-    """The report of scenario.mjs for one client in one mode."""
-    script, mode, revision = SDK_MODES[request.param]
+    """The report of scenario.mjs for one client in one mode, over stdio or HTTP."""
+    http = request.param.endswith("-http")
+    script, mode, revision = SDK_MODES[request.param.removesuffix("-http")]
     runner = ClientRunner(tmp_path_factory.mktemp("sdk") / "home", modules)
-    done = runner.run_node(scripts / script, HUSK, *([mode] if mode else []))
+    done = runner.run_node(scripts / script, SERVER, *([mode] if mode else []), http=http)
     assert done.returncode == 0, done.stderr
     assert thread_of(runner.home)
-    return {**json.loads(done.stdout), "revision": revision}
+    return {**json.loads(done.stdout), "revision": revision, "http": http}
 
 
 def test_sdk_negotiates(report):
@@ -133,7 +134,8 @@ def test_sdk_gets_no_answer_to_cancelled_calls(report):
             assert message.get("id") not in cancelled, message
             if message.get("method") == "notifications/progress":
                 assert params["progressToken"] not in {tokens[id] for id in cancelled}, message
-    assert len(cancelled) == 2
+    # Over HTTP the newest revision cancels a call by closing its connection.
+    assert len(cancelled) == (0 if report["http"] and report["revision"] == MODERN else 2)
 
 
 TOOL_ERRORS = {
@@ -197,6 +199,49 @@ def test_python_client_hears_of_the_run_that_it_gave_up(given_up, how):
     assert f"queued behind run {old}" in found["next"]["text"] and f"{{run: {old}, interrupt: true}}" in found["next"]["text"]
     assert f"Run {old} was interrupted" in found["interrupted"]["text"]
     assert found["ended"]["fields"]["result"] == {"text/plain": "'after'"}
+
+
+# --- Python clients over HTTP
+
+
+PYTHON_MODES = {"mcp1": LEGACY, "mcp2": MODERN, "mcp2-legacy": LEGACY, "fastmcp": MODERN}
+
+
+@pytest.fixture(scope="module", params=PYTHON_MODES)
+def python_report(request, modules, python_client, next_python_client, tmp_path_factory):
+    """The report of python_http.py for one client."""
+    runner = ClientRunner(tmp_path_factory.mktemp("python-http") / "home", modules)
+    script = pathlib.Path(__file__).parent / "python_http.py"
+    packages = python_client if request.param == "mcp1" else next_python_client
+    done = runner.run([sys.executable, script, request.param, SERVER], http=True, PYTHONPATH=str(packages))
+    assert done.returncode == 0, done.stderr
+    return {**json.loads(done.stdout), "wanted": PYTHON_MODES[request.param]}
+
+
+def test_python_client_runs_cells_over_http(python_report):
+    assert python_report["revision"] == python_report["wanted"]
+    assert python_report["tools"] == TOOLS
+    first, second = python_report["cells"]
+    assert fields(first)["stdout"] == "set\n" and fields(second)["result"] == {"text/plain": "42"}
+    assert "ZeroDivisionError" in texts(python_report["raised"])
+    images = [block for block in python_report["plot"]["content"] if block["type"] == "image"]
+    assert [base64.b64decode(image["data"])[:8] for image in images] == [PNG]
+    assert not python_report["stopped"].get("isError")
+
+
+def test_python_client_gets_progress_over_http(python_report):
+    progress = python_report["progress"]
+    assert progress["before"] >= 1 and "begun" in progress["messages"][0]["message"]
+    assert fields(progress["result"])["stdout"] == "begun\nended\n"
+
+
+def test_python_client_gives_up_a_call_over_http(python_report):
+    """The newest revision cancels the call by its disconnect. In older ones the abandoned cell runs on."""
+    after = fields(python_report["after"])
+    if python_report["wanted"] == MODERN:
+        assert after["result"] == {"text/plain": "'after'"}
+    else:
+        assert after.get("result") == {"text/plain": "'after'"} or after.get("behind")
 
 
 # --- tasks
@@ -278,18 +323,32 @@ def test_inspector_shows_a_tool_error(runner, which):
     assert found["isError"] is True and "not found" in texts(found)
 
 
+@pytest.mark.parametrize("which", ERAS)
+def test_inspector_calls_a_tool_over_http(runner, which):
+    program = runner.modules / "inspector-new" / "clients" / "launcher" / "build" / "index.js"
+    command = [runner.node, program, "--cli", SERVER, "--transport", "http", "--header", AUTHORIZATION, "--protocol-era", which,
+               "--format", "json", "--method", "tools/call", "--tool-name", "session_info"]  # fmt: skip
+    done = runner.run(command, http=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not result_of(which, done).get("isError")
+
+
 # --- Claude Code, offline
+
+
+CLAUDE_OFFLINE = {
+    **dict.fromkeys(("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER"), "1"),
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9"),
+}
 
 
 @pytest.fixture
 def claude(runner):
     """Runs Claude Code like a person who has just installed it and has no network."""
-    quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER")
-    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     program = runner.modules / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
 
     def run(*args, **settings):
-        done = runner.run([program, "mcp", *args], **dict.fromkeys(quiet, "1"), **nowhere, **settings)
+        done = runner.run([program, "mcp", *args], **CLAUDE_OFFLINE, **settings)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -311,3 +370,15 @@ def test_claude_code_connects(runner, claude, mode):
     sent = runner.wire("server")
     assert sent[0]["method"] == method
     assert era_of(sent[0]) == revision
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_claude_code_connects_over_http(runner, mode):
+    """With the line that `husk serve` prints."""
+    program = runner.modules / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    script = '"$0" mcp add --transport http husk "$1" --header "$2" && "$0" mcp list'
+    settings = {} if mode == "auto" else {"MCP_PROTOCOL_NEGOTIATION": mode}
+    done = runner.run(["/bin/sh", "-c", script, program, SERVER, AUTHORIZATION], http=True, **CLAUDE_OFFLINE, NO_PROXY="127.0.0.1", **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("husk:")]
+    assert len(lines) == 1 and lines[0].endswith("Connected"), done.stdout

@@ -1,5 +1,6 @@
 """The MCP conformance suite from npm: installed once for each lockfile, run against the server in either era."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -9,7 +10,6 @@ import subprocess
 
 import harness
 import npm_packages
-from bridge import Bridge
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -17,6 +17,7 @@ BUILD = ROOT / os.environ.get("BUILD", "build")
 HUSK = os.environ.get("HUSK") or str(BUILD / "husk")
 EXPECTED = HERE / "expected-failures.yaml"
 SUITE_TIME = 300
+END_TIME = 10
 
 
 def program():
@@ -52,12 +53,26 @@ class Verdict:
             self.scenarios[scenario] = json.loads(checks.read_text())
 
 
+@contextlib.contextmanager
+def served(home):
+    """Runs `husk serve` with the fixtures on a free port. Yields the address and the key."""
+    with subprocess.Popen([program(), "serve"], env=clean_env(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            origin, key = re.fullmatch(r"Husk listens on (\S+)\. The key of this user is in (.*)\.\n", process.stdout.readline()).groups()
+            yield f"{origin}/mcp", pathlib.Path(key).read_text().strip()
+        finally:
+            process.terminate()
+            process.communicate(timeout=END_TIME)
+        assert process.returncode == 0
+
+
 def judge(command, era, folder):
     """Runs all scenarios of a revision. The folder must be empty."""
     home, results = folder / "home", folder / "results"
     home.mkdir()
-    with Bridge([program()], clean_env(home)) as url:
-        done = subprocess.run([*command, "server", "--url", url, "--requirements", era, "--expected-failures", EXPECTED,
-                               "--output-dir", results], cwd=home, env=clean_env(home), stdin=subprocess.DEVNULL,
+    node, *suite = command
+    with served(home) as (url, key):
+        done = subprocess.run([node, "--require", HERE / "authorize.cjs", *suite, "server", "--url", url, "--requirements", era, "--expected-failures", EXPECTED,
+                               "--output-dir", results], cwd=home, env={**clean_env(home), "HUSK_KEY": key}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=SUITE_TIME, check=False)
     return Verdict(done, results)

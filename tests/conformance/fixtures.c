@@ -36,7 +36,7 @@ static void on_progress_step(void *ctx)
 		return;
 	}
 	if (call->token)
-		call->ops->progress(call->ctx,
+		call->ops->progress(call->ctx, call,
 				    rpc_notification("notifications/progress",
 						     json_pack("{s:O, s:I, s:i}", "progressToken", call->token,
 							       "progress", (json_int_t)call->progress, "total",
@@ -74,6 +74,26 @@ static void answer_with_logs(struct call *call, struct loop *loop, json_t *param
 	timer_start(call->timer, PROGRESS_STEP_MS, 0);
 }
 
+static void on_reconnection_step(void *ctx)
+{
+	struct call *call = ctx;
+	struct connection *c = call->ctx;
+	if (call->progress++ == 1) {
+		reply_text(call, "The client has reconnected.");
+		return;
+	}
+	if (c->ops->hang_up)
+		c->ops->hang_up(c, call);
+	timer_start(call->timer, PROGRESS_STEP_MS, 0);
+}
+
+/* Closes the stream of the request, then answers: the client resumes the stream. */
+static void answer_after_reconnection(struct call *call, struct loop *loop, json_t *params)
+{
+	call->timer = timer_new(loop, on_reconnection_step, call);
+	timer_start(call->timer, PROGRESS_STEP_MS, 0);
+}
+
 static void answer_if_sampling(struct call *call, struct loop *loop, json_t *params)
 {
 	const json_t *capabilities = json_object_get(json_object_get(params, "_meta"), META_CAPABILITIES);
@@ -103,6 +123,7 @@ static const struct fixture fixtures[] = {
 	{ "test_error_handling", "Fails.", .is_error = true,
 	  .content = "[{\"type\":\"text\",\"text\":\"This tool intentionally returns an error for testing\"}]" },
 	{ "test_tool_with_progress", "Reports progress.", .answer = answer_with_progress },
+	{ "test_reconnection", "Closes its stream before it answers.", .answer = answer_after_reconnection },
 	{ "test_missing_capability", "Needs a client that can sample.", .answer = answer_if_sampling },
 	{ "test_logging_tool", "Logs three events.", .answer = answer_with_logs },
 	{ "test_tool_with_logging", "Logs three events.", .answer = answer_with_logs },

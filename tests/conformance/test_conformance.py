@@ -1,4 +1,4 @@
-"""The MCP conformance suite against `husk mcp`, in both eras, through the bridge."""
+"""The MCP conformance suite over HTTP, in both eras."""
 
 import json
 import pathlib
@@ -26,7 +26,8 @@ BOTH = [*(f"tools-{name}" for name in TOOLS), *RESOURCES, *PROMPTS, "completion-
 # with the reason.
 APPLY = [
     *((MODERN, s) for s in ["server-stateless", *BOTH, "http-header-validation", "sep-2164-resource-not-found", *TASKS, *INPUTS]),
-    *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "resources-subscribe", "resources-unsubscribe", "server-session-lifecycle", *REQUESTS]),
+    *((LEGACY, s) for s in ["server-initialize", "ping", *BOTH, "resources-subscribe", "resources-unsubscribe", "server-session-lifecycle",
+                            "server-sse-polling", *REQUESTS]),
 ]
 
 

@@ -308,7 +308,7 @@ def test_debian_library_is_found_by_pkg_config(root, tmp_path):
 if LONG:
 
     def test_debian_packages_on_a_clean_system(packages):
-        """In Debian's next release with nothing but apt: one line installs the packages and their dependencies."""
+        """In Debian's next release, one line of apt installs the packages and their dependencies."""
         said = in_container(image("debian_tag"), packages, """
             export DEBIAN_FRONTEND=noninteractive
             apt-get update -qq >/dev/null

@@ -14,6 +14,7 @@ import dependencies  # noqa: E402
 import harness  # noqa: E402
 import package_index  # noqa: E402
 import schemas  # noqa: E402
+from serving import Serving  # noqa: E402
 
 
 def pytest_sessionstart(session):
@@ -50,6 +51,30 @@ def start(tmp_path, request):
     for server in servers:
         server.stop()
     schemas.check(servers)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Starts `husk serve`: serve(*options, SETTING=…). All end with the test."""
+    numbers = itertools.count()
+    started = []
+
+    def serve_one(*args, home=None, **settings):
+        serving = Serving(home or tmp_path / f"serve{next(numbers)}", *args, **settings)
+        started.append(serving)
+        return serving
+
+    yield serve_one
+    for serving in started:
+        serving.stop()
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory):
+    """A server for the tests of one file that do not break it."""
+    one = Serving(tmp_path_factory.mktemp("serving"), CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20)
+    yield one
+    one.stop()
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ import harness
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Settings of the server: calls become tasks at once for a client that knows them, and code and outputs are kept.
-SETTINGS = {"CONTAINER_MAX_SESSIONS": 20, "CONTAINER_MAX_SESSIONS_PER_THREAD": 20, "MCP_TASK_AFTER_SECONDS": 0, "HISTORY_KEEPS_CODE": "true"}
+SETTINGS = {"CONTAINER_MAX_SESSIONS": 20, "CONTAINER_MAX_SESSIONS_PER_THREAD": 20, "MCP_TASK_AFTER_SECONDS": 0, "HISTORY_KEEPS_CODE": "true",
+            "RECORD_MAX_SIZE": "8m"}
 KNOWS_TASKS = {harness.META + "clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
 TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "application/json", "application/javascript", "application/xml",
          "image/svg+xml", "application/pdf", "audio/wav", "application/vnd.vega.v5+json", "application/vnd.husk.figure+json",
@@ -171,8 +172,7 @@ def cleared_displays(rig, r):
 def live_displays(rig, r):
     """Displays of a run whose client gets them live."""
     with rig.attached() as attached:
-        attached.run(rig.session.id, f"for i in range(20): display({{'text/plain': text({r.choice(TEXTS)!r}, i, 200_000)}}, raw=True)",
-                     live=True, displays=True)
+        attached.run(rig.session.id, f"for i in range(20): display({{'text/plain': text({r.choice(TEXTS)!r}, i, 200_000)}}, raw=True)")
 
 
 @kind
@@ -289,7 +289,7 @@ def invalid_bytes(rig, r):
 @kind
 def live_streams(rig, r):
     with rig.attached() as attached:
-        attached.run(rig.session.id, f"import sys\nfor i in range(20): sys.stdout.write(text({r.choice(TEXTS)!r}, i, 200_000))", live=True)
+        attached.run(rig.session.id, f"import sys\nfor i in range(20): sys.stdout.write(text({r.choice(TEXTS)!r}, i, 200_000))")
 
 
 @kind
@@ -324,9 +324,8 @@ def tails_for_an_attached_program(rig, r):
     """Runs that end with more output than was shown live: their last 4 MiB are cleaned for attached clients."""
     with rig.attached() as attached:
         for name in r.sample(TEXTS, 4):
-            attached.run(rig.session.id, f"import sys\nsys.stdout.write(text({name!r}, 1, 4_000_000)); sys.stderr.write(text('combining', 1, 1_000_000))",
-                         live=True, displays=True)
-        attached.run(rig.session.id, "yes $'\\r\\b\\e[1K' | head -c 4000000; head -c 4000000 /dev/urandom >&2", "terminal", live=True)
+            attached.run(rig.session.id, f"import sys\nsys.stdout.write(text({name!r}, 1, 4_000_000)); sys.stderr.write(text('combining', 1, 1_000_000))")
+        attached.run(rig.session.id, "yes $'\\r\\b\\e[1K' | head -c 4000000; head -c 4000000 /dev/urandom >&2", "command")
 
 
 def task_of(rig, task):
@@ -438,11 +437,11 @@ def completions(rig, r):
     rig.code("class Wide:\n    def __dir__(self): return [f'a{i}' + 'é' * 50 for i in range(20_000)]\nwide = Wide()\n"
              f"def helped(): pass\nhelped.__doc__ = text({r.choice(TEXTS)!r}, 1, 200_000)")
     with rig.attached() as attached:
-        for question in ({"kind": "complete", "code": "wide.", "cursor": 5}, {"kind": "complete", "code": "", "cursor": 0},
-                         {"kind": "inspect", "code": "helped", "cursor": 6, "detail": 1}, {"kind": "inspect", "code": "wide", "cursor": 4},
-                         {"kind": "is_complete", "code": "(" * 1000}, {"kind": "complete", "code": "x." * 1000, "cursor": 2000}):
+        for kind, question in (("complete", {"code": "wide.", "cursor": 5}), ("complete", {"code": "", "cursor": 0}),
+                               ("inspect", {"code": "helped", "cursor": 6, "detail": True}), ("inspect", {"code": "wide", "cursor": 4}),
+                               ("is_complete", {"code": "(" * 1000}), ("complete", {"code": "x." * 1000, "cursor": 2000})):
             with contextlib.suppress(attach_client.Refused):
-                attached.call("ask", session=rig.session.id, **question)
+                attached.call("POST", f"/v1/sessions/{rig.session.id}/{kind}", question)
 
 
 # --- files

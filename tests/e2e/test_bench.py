@@ -13,16 +13,17 @@ sys.path.append(str(BENCH))
 
 import budgets  # noqa: E402
 import husk as bench_husk  # noqa: E402
+import report  # noqa: E402
 from results import Failed  # noqa: E402
 
-# A proxy between the benchmark and husk that sends calls of one tool to a session that does not exist.
-BREAK_SESSION = """#!{python}
+# A proxy between the benchmark and husk that changes one argument of the calls of one tool.
+BREAK = """#!{python}
 import json, subprocess, sys
 child = subprocess.Popen([{husk!r}, *sys.argv[1:]], stdin=subprocess.PIPE)
 for line in sys.stdin.buffer:
     message = json.loads(line)
-    if message.get("params", {{}}).get("name") == "execute_code":
-        message["params"]["arguments"]["session_id"] = "no-such-session"
+    if message.get("params", {{}}).get("name") == {tool!r}:
+        message["params"]["arguments"].update({changes!r})
     child.stdin.write(json.dumps(message).encode() + b"\\n")
     child.stdin.flush()
 child.stdin.close()
@@ -59,13 +60,19 @@ def test_unexpected_value_raises(server, session):
         server.timed("execute_code", lambda result: bench_husk.text_of(result).endswith("3"), session_id=session, code="1+1")
 
 
-def test_broken_session_ends_the_benchmark(tmp_path):
+@pytest.mark.parametrize("part, tool, changes", [
+    ("growth", "execute_code", {"session_id": "no-such-session"}),
+    ("files", "import_files", {"files": [{"source": "/no/such/file", "destination": "large"}]}),
+    ("files", "export_files", {"files": [{"source": "no-such-file"}]}),
+], ids=["session", "import", "export"])
+def test_broken_call_ends_the_benchmark(tmp_path, part, tool, changes):
     program = tmp_path / "husk"
-    program.write_text(BREAK_SESSION.format(python=sys.executable, husk=harness.husk_binary()))
+    program.write_text(BREAK.format(python=sys.executable, husk=harness.husk_binary(), tool=tool, changes=changes))
     program.chmod(0o755)
-    done = subprocess.run([str(BENCH / "run"), "--quick", "--husk", str(program), "growth"], capture_output=True, text=True, timeout=harness.PATIENCE)
+    done = subprocess.run([str(BENCH / "run"), "--quick", "--husk", str(program), part], capture_output=True, text=True,
+                          timeout=2 * harness.PATIENCE)
     assert done.returncode == 1
-    assert "bench: execute_code failed" in done.stderr
+    assert f"bench: {tool} failed" in done.stderr
 
 
 def test_budget_without_a_figure_is_missed():
@@ -82,3 +89,10 @@ def test_budget_is_held_to_its_limit(ms, kept):
 def test_every_budget_names_a_part_of_the_benchmark():
     parts = (pathlib.Path(BENCH) / "parts.py").read_text()
     assert all(f'"{budget.part}": Bench.' in parts for budget in budgets.BUDGETS)
+
+
+@pytest.mark.parametrize("ms, listed", [(129, False), (131, True)])
+def test_create_is_compared_with_docker_run_and_the_kernels_start(ms, listed):
+    measures = {"r: create, network": {"unit": "ms", "values": {"husk": {"p50": ms}, "docker": {"p50": 100}}},
+                "r: the kernel's own start": {"unit": "ms", "values": {"kernel": {"p50": 30}}}}
+    assert any("docker run and the kernel's start | 130.0" in line for line in report.ahead({"measures": measures})) is listed

@@ -2,11 +2,10 @@
 
 import os
 import socket
-import struct
 import subprocess
 
 import pytest
-from attach_client import CANCEL, Attached, Refused, sockets
+from attach_client import Attached, Refused, dial, sockets
 from harness import clean_env, husk_binary
 from pty_program import Program
 
@@ -107,17 +106,20 @@ def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
     secret.write_text("secret")
     (path,) = sockets(own_session.server.home)
     with Attached(path) as person:
+        target = f"/v1/sessions/{own_session.id}/imports"
         with pytest.raises(Refused) as refused:
-            person.call("copy", session=own_session.id, imports=[{"source": str(secret), "own": True}])
-        assert "was not sent with the request" in refused.value.fail["message"]
-        (result,) = person.call("copy", session=own_session.id, imports=[{"source": str(secret)}])
-        assert "denied" in result["fail"]["message"]
-    # A client that sends files without a call is disconnected without affecting others.
-    with Attached(path) as flood:
-        for byte in (struct.pack(">IBI", 0, CANCEL, 1) * 2)[:17]:
-            socket.send_fds(flood.socket, [bytes([byte])], [0])
-        while flood.socket.recv(4096):
-            pass
+            person.call("POST", target, {"files": [{"source": str(secret), "own": True}]})
+        assert "was not sent with the request" in refused.value.fail["detail"]
+        (result,) = person.call("POST", target, {"files": [{"source": str(secret)}]})["files"]
+        assert "denied" in result["problem"]["detail"]
+    # Files that nobody asked for are closed, and affect nobody.
+    opened = len(os.listdir(f"/proc/{own_session.server.process.pid}/fd"))
+    flood = dial(path)
+    for byte in b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n":
+        socket.send_fds(flood, [bytes([byte])], [0])
+    assert b" 200 " in flood.recv(4096)
+    assert len(os.listdir(f"/proc/{own_session.server.process.pid}/fd")) <= opened + 1
+    flood.close()
     assert own_session.code("1 + 1").ok().value == "2"
 
 

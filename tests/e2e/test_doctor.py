@@ -102,6 +102,14 @@ def test_lines_for_people(doctor):
     assert text.isascii()
 
 
+def test_lines_fit_80_columns(tmp_path):
+    home = tmp_path / ("h" * 100)
+    home.mkdir()
+    text = Doctor(home).run(HUSK_DOCKER="/nonexistent/docker").stdout
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+    assert re.search(r"state folder     /.*\.\.\..*/state/husk,$", text, re.MULTILINE), text
+
+
 def on_terminal(doctor, **settings):
     main, other = pty.openpty()
     env = clean_env(doctor.home, **settings)

@@ -11,7 +11,7 @@ import pytest
 
 import harness
 
-# The time limit of the next call after a fork bomb (the number in the issue).
+# The time limit of the next call after a fork bomb.
 AFTER_BOMB = 10
 
 
@@ -136,7 +136,7 @@ def test_a_broken_stream_loses_nothing(start):
 
 
 def test_a_session_stopped_while_it_starts(start):
-    """Its id appears in the list of an error. The create is answered, and a late cancel of it has no effect."""
+    """The error of a second create names the id. The first create is answered, and a late cancel has no effect."""
     server = start(CONTAINER_MAX_SESSIONS=1)
     creating = server.start_call("create_session", {"network": False})
     listed = server.call("create_session", {"network": False}).active_sessions

@@ -196,6 +196,23 @@ def test_a_missing_package_has_one_hint(shared_server, language, cells, command,
     session.stop()
 
 
+@pytest.mark.parametrize("language, network, path", [
+    ("python", ["import urllib.request as u; u.urlopen('http://example.org')"], "open('/Users/me/x.csv')"),
+    ("node", ["await fetch('http://example.org')"], "require('fs').readFileSync('/Users/me/x.csv')"),
+    ("r", ["readLines('http://example.org')", "install.packages('zoo')"], "read.csv('/Users/me/x.csv')"),
+])
+def test_a_session_without_a_network_has_one_hint_for_each_error(shared_server, language, network, path):
+    session = shared_server.session(language=language, network=False)
+    answers = {cell: "This session has no network. Call create_session with network: true" for cell in network}
+    answers[path] = "Paths on the user's computer do not exist in a session: bring the file in with import_files."
+    for cell, hint in answers.items():
+        text = session.code(cell, 60).text
+        assert text.count("⟦hint⟧") == 1 and f"⟦hint⟧ {hint}" in text, text
+    text = session.shell("apt-get install -y jq").text
+    assert text.count("⟦hint⟧") == 1 and "apt cannot be used, and this session has no network" in text and "pip" not in text, text
+    session.stop()
+
+
 def test_limits_on_the_size_of_code(session):
     assert session.code("x = '" + "y" * 5_000_000 + "'\nlen(x)").ok().value == "5000000"
     too_long = session.code("#" + "y" * (9 << 20))

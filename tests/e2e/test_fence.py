@@ -194,7 +194,7 @@ def test_the_operator_opens_networks(engine, serve):
 
 
 def test_the_operator_opens_everything(engine, serve):
-    """This also shows that every address of the other tests can be reached."""
+    """All addresses that the other tests use can be reached without the fence."""
     everything = [PUBLIC, PUBLIC6, *PRIVATE, *PRIVATE6, *OWN, *OWN6, *gateways(engine)]
     assert reached(online(serve(CONTAINER_NETWORK_PRIVATE="all")), everything) == everything
 

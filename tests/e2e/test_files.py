@@ -212,8 +212,8 @@ def test_a_file_is_exported(host):
 
 
 def test_a_large_file_is_exported(start, transport, tmp_path):
-    """It is passed as a descriptor over the socket, and as data over exec. The same content gets the same name, and is
-    hashed in pieces.
+    """The file is passed as a descriptor over the socket, and as data over exec. Both give the same name, and the
+    content is hashed in pieces.
     """
     server, piece = start(IMPORT_ALLOWED_DIRS=tmp_path), 4 << 20
     session = server.session(network=False)
@@ -284,6 +284,18 @@ def test_only_allowed_folders(host, tmp_path):
     assert imported(host.shared, {"source": str(host.allowed / "link-in")})[0]["size"] == 4
 
 
+def test_the_option_allow_adds_folders(start, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / "a.csv").write_text(folder.name)
+    session = start(args=("mcp", "--allow", one, "--allow", two)).session(network=False)
+    imported(session, {"source": str(one / "a.csv"), "destination": "one"}, {"source": str(two / "a.csv"), "destination": "two"})
+    assert session.shell("cat one two").ok().stdout == "onetwo"
+    (refused,) = put(session, {"source": "/etc/passwd"}).files
+    assert f"{one}, {two}" in refused["error"]
+
+
 def test_special_files_of_the_host(host):
     folder = host.allowed / "special"
     folder.mkdir()
@@ -297,8 +309,8 @@ def test_special_files_of_the_host(host):
 
 # evidence: paths-host
 def test_husks_own_files_cannot_be_imported(start, tmp_path):
-    """They cannot be imported even if a setting allows the folders that contain them, and not by another name of the
-    same file.
+    """The files cannot be imported even if a setting allows the folders that contain them, and not under another name
+    either.
     """
     server = start(IMPORT_ALLOWED_DIRS=tmp_path)
     session = server.session(network=False)

@@ -126,7 +126,7 @@ def measure(server):
 
 
 if harness.LONG:
-    def test_what_it_costs(engine, server, tmp_path, capsys):
+    def test_costs_beside_the_default_runtime(engine, server, tmp_path, capsys):
         """Measures gVisor and the default runtime in turn, on one engine."""
         with harness.Server(tmp_path, engine=engine, HUSK_TRANSPORT="exec") as plain:
             rounds = [(measure(plain), measure(server)) for _ in range(2)]

@@ -13,7 +13,8 @@ import pytest
 FIXED = 20261118
 FRESH = 10 if harness.LONG else 0
 P99 = 0.100
-MEMORY = 64 << 20
+# It was 64 MiB before records of runs and HTTP to attached programs, with which 83 MiB were measured.
+MEMORY = 96 << 20
 
 
 def percentile(values, share):

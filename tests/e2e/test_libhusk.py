@@ -47,7 +47,7 @@ def test_only_the_functions_of_the_header_are_exported(installed):
 
 
 def test_the_header_compiles_alone(installed, tmp_path):
-    """In C and in C++, with every warning, and without the headers of any other library."""
+    """The header compiles in C and in C++, with every warning on, and without the headers of any other library."""
     for name, compiler, standard in (("a.c", "cc", "-std=c99"), ("a.cc", "c++", "-std=c++11")):
         (tmp_path / name).write_text("#include <husk.h>\nint main(void) { return husk_version()[0] == 0; }\n")
         cflags = flags(installed, "--cflags")

@@ -113,7 +113,7 @@ def test_ends_when_its_output_is_not_read(tmp_path):
 
 
 def test_a_probe_may_be_ended_right_after_its_answer(start):
-    """Like an SDK: discover, then SIGTERM within a millisecond."""
+    """Some SDKs send discover and then SIGTERM within a millisecond."""
     for _ in range(5):
         server = start()
         server.request("server/discover").result()
@@ -170,7 +170,7 @@ def test_starts_without_a_usable_home(start, home):
 
 
 def test_many_servers_share_a_home(tmp_path, start):
-    """There is no lock: all of them answer while the others run."""
+    """Servers of one home do not lock each other out: each answers while the others run."""
     servers = [start(home=tmp_path / "one") for _ in range(5)]
     for server in servers:
         assert server.request("tools/list").result()["tools"]

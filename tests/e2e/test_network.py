@@ -53,7 +53,7 @@ def gateway(session):
 
 
 def test_the_resolver_does_not_know_session_ids(online):
-    """The engine's resolver answers with the names of containers, which are random and say nothing of their sessions."""
+    """The engine's resolver answers with the names of containers, which are random and reveal nothing about their sessions."""
     a, b = online
     a.code("import socket\ndef named(address):\n    try: return socket.gethostbyaddr(address)[0]\n    except OSError: return ''\n"
            "def found(name):\n    try: return socket.gethostbyname(name)\n    except OSError: return ''").ok()
@@ -110,7 +110,7 @@ def moves(fake):
 
 @pytest.mark.parametrize("language, moved", [("python", False), ("r", True), ("node", False)])
 def test_the_network_is_connected_while_a_slow_kernel_starts(start, tmp_path, language, moved):
-    """This happens from the second session on, when the server knows that its containers share the machine's kernel."""
+    """The server does this from the second session on, once it knows that containers share the machine's kernel."""
     fake = Fake(tmp_path / "bin", f'exec {shutil.which("docker")} "$@"')
     server = start(PATH=fake.path, HUSK_TRANSPORT="socket")
     first, second = (server.session(language=language, network=True) for _ in range(2))
@@ -176,7 +176,7 @@ def test_the_argument_can_only_narrow_the_setting(start, setting, argument, want
 
 # evidence: network-ceiling
 def test_a_network_that_is_switched_off_cannot_be_requested(start):
-    """Neither a session nor an installer gets it, and the schema does not offer it."""
+    """Neither a session nor an installer gets the network, and the schema does not offer it."""
     server = start(CONTAINER_NETWORK_ENABLED="false")
     refused = server.call("create_session", {"network": True})
     assert refused.is_error and "switched off" in refused.text and "Only the person who runs Husk" in refused.text

@@ -19,6 +19,9 @@ def make(home, *args):
     ("README.md", ["make run", "make test", "claude mcp add", "```"]),
     ("ARCHITECTURE.md", ["base", "kernels", "manager", "mcp"]),
     ("CONTRIBUTING.md", ["make test"]),
+    ("docs/operating.md", ["## Where files are", "## Backup", "## Upgrade", "## Uninstall", "## Logs", "## Disk", "## systemd", "## Postgres",
+                           "## Several users", "husk gc --exports --images --older 30d", "EXPORTS_MAX_SIZE_PER_CONVERSATION",
+                           "EXPORTS_MAX_COUNT_PER_CONVERSATION", "EXPORTS_MAX_AGE_DAYS"]),
     ("LICENSE", ["MIT License", "WITHOUT WARRANTY OF ANY KIND"]),
 ])
 def test_documents_have_their_required_parts(name, words):

@@ -162,7 +162,7 @@ def test_sessions_with_and_without_a_server_can_be_used(start, home):
 
 
 def test_a_piped_repl_ends_with_its_server(start, home):
-    """It is not known whether the cell ran, so the cells after it do not run."""
+    """The running cell may or may not have ended, so the cells after it do not run."""
     server = start(home=home)
     session = server.session(network=False)
     text = "open('/workspace/began', 'w').close(); import time; time.sleep(100)\nopen('/workspace/after', 'w').close()"

@@ -266,7 +266,7 @@ except KeyboardInterrupt:
 
 
 def test_every_end_is_recorded(run):
-    """This includes runs that are interrupted, and programs that handle the interrupt."""
+    """The end is recorded for an interrupted program too, whether or not it handles the interrupt."""
     # A signal that arrives just before a blocking read would not end the read, so the program waits for the signal itself.
     (run.folder / "p.py").write_text("import signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
                                      "print('began', flush=True)\nsignal.sigwait([signal.SIGINT])\nsys.exit(9)\n")
@@ -282,7 +282,7 @@ def test_every_end_is_recorded(run):
 
 
 def test_a_module_with_timers_and_closed_input_runs(run):
-    """Timers are waited for, modules beside it are found, and a closed standard input is an empty one."""
+    """The program waits for its timers, finds modules in its folder, and reads a closed standard input as empty."""
     (run.folder / "lib.mjs").write_text("export const twice = (x) => 2 * x;\n")
     (run.folder / "m.mjs").write_text("""
 import { readFileSync } from 'node:fs';

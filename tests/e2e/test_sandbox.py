@@ -239,7 +239,7 @@ def test_no_writable_host_mount(inside, outside):
         fields = line.split()
         path, options, kind = fields[4], fields[5].split(","), fields[fields.index("-") + 1]
         if kind not in kernel and "rw" in options:
-            # The engine's own files for names; the sandbox user may not write them.
+            # The engine mounts its own hosts, hostname and resolv.conf; the sandbox user cannot write to them.
             assert path in ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/home"), line
     assert inside["root_writes"]["/etc/hosts"] in ("EROFS", "EACCES")
     assert inside["root_writes"]["/etc/resolv.conf"] in ("EROFS", "EACCES")

@@ -53,6 +53,12 @@ def test_a_bad_setting_is_refused_by_its_name(tmp_path, name, value):
     assert len(done.stderr.splitlines()) <= 3
 
 
+@pytest.mark.parametrize("folder", ["~", ".", "data", "/no/such/folder", "/etc/passwd"])
+def test_a_folder_that_cannot_be_allowed_stops_the_start(tmp_path, folder):
+    done = run(tmp_path / "home", "--allow", folder)
+    assert (done.returncode, done.stdout) == (64, "") and "--allow" in done.stderr and folder in done.stderr, done.stderr
+
+
 def test_root_is_refused_with_an_explanation(tmp_path):
     done = run(tmp_path / "home", CONTAINER_EXECUTE_AS_ROOT="true")
     assert done.returncode == 64

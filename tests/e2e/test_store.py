@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from harness import PATIENCE, clean_env, husk_binary, wait_until
 from postgres import CANARY, Postgres
+from pty_program import Program
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,12 @@ class Place:
         return subprocess.run([husk_binary(), *args], env=clean_env(self.home, **self.settings, **settings), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=PATIENCE)
 
+    def on_terminal(self, *args, **settings):
+        env = clean_env(self.home, LC_ALL="C.UTF-8", TERM="xterm", **self.settings, **settings)
+        with Program([husk_binary(), *args], env, cols=80) as program:
+            assert program.wait() == 0
+            return program.all.decode().replace("\r\n", "\n")
+
     def json(self, *args, **settings):
         done = self.husk(*args, "--json", **settings)
         assert (done.returncode, done.stderr) == (0, ""), done
@@ -62,6 +69,17 @@ def place(request, tmp_path):
 
 
 # --- records
+
+
+def check_table(place, args, title, shortened):
+    """The table fits 80 columns, shortens one value in the middle, and has colours only at a terminal without NO_COLOR."""
+    text = place.husk(*args).stdout
+    assert all(len(line) <= 80 for line in text.splitlines()) and "\033" not in text
+    assert re.search(rf"{shortened('[.]{3}')}$", text, re.MULTILINE), text
+    assert f"\033[1m{title}\033[0m" in place.on_terminal(*args)
+    plain = place.on_terminal(*args, NO_COLOR="1")
+    assert all(len(line) <= 80 for line in plain.splitlines()) and "\033" not in plain
+    assert re.search(rf"{shortened('…')}$", plain, re.MULTILINE), plain
 
 
 def fill(place):
@@ -92,9 +110,7 @@ def test_exports_are_listed(place):
     assert text[2].endswith("/workspace/out/") and text[3].split()[2:4] == ["1.5", "kB"]
     assert len(text) == 4, "a path with a line break takes one line"
     place.sql(f"UPDATE exports SET path = '/workspace/{'x' * 200}/a.csv', id = '{'e' * 26}' WHERE id = 'e1'")
-    text = place.husk("exports", "--all").stdout
-    assert all(len(line) <= 80 for line in text.splitlines())
-    assert re.search(rf" {'e' * 26}  /workspace\.\.\.x+/a\.csv$", text, re.MULTILINE), text
+    check_table(place, ("exports", "--all"), "CREATED", lambda mark: f" {'e' * 26}  /workspace/?{mark}x+/a\\.csv")
 
 
 def test_reading_creates_no_files(tmp_path):
@@ -140,6 +156,8 @@ def test_runs_are_recorded(place, start):
     for args in ((), (session.id,)):
         changed = place.husk("history", "--verify", *args)
         assert changed.returncode == 1 and f"session {session.id}: execution {done[1]['seq']} was changed" in changed.stdout
+    place.sql(f"UPDATE executions SET env = 'FIRST {'X' * 100} LAST'")
+    check_table(place, ("history", session.id), "RUN", lambda mark: f" FIR[^ ]*{mark}[^ ]*ST")
 
 
 def test_a_session_as_a_notebook(place, start):

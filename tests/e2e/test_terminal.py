@@ -172,7 +172,7 @@ def test_the_environment_is_the_user_s(terminal):
 
 
 def test_a_command_gets_the_shell_that_was_started_for_it(terminal):
-    """This uses a real engine; tests/pid1/test_spare.py has the other tests of spare shells."""
+    """Spare shells work with a real engine; tests/pid1/test_spare.py has their other tests."""
     first = int(docker("inspect", "--format", "{{.State.Pid}}", terminal.container))
 
     def shells():

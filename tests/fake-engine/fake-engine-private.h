@@ -24,14 +24,14 @@ struct fake {
 	bool keep_ended, down;
 	size_t cut;
 	struct list containers, images, watches;
-	struct list tasks; /* of all clients: struct engine_task */
+	struct list tasks; /* of struct engine_task, for all clients */
 	struct fault faults[FAKE_OPS];
 	struct timer *turn;
 	enum cause no_fence;
 	const char *fit_says, *volume;
 	bool fence_stands;
 	size_t fence_calls;
-	struct strv openings; /* of the last request for the fence */
+	struct strv openings; /* requested with the last call for the fence */
 };
 
 extern const struct engine_ops fake_ops;

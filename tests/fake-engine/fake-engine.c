@@ -351,6 +351,6 @@ void fake_turn(struct fake *f, uint64_t began_ms, const char *what)
 	if (fake_real_ms() - began_ms > PATIENCE_MS)
 		fail_msg("this never came: %s", what);
 	timer_start(f->turn, 1, 0);
-	loop_run(f->loop);
+	loop_turn(f->loop);
 	timer_stop(f->turn);
 }

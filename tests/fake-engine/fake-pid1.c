@@ -19,6 +19,7 @@ static void call_free(struct fake_call *call)
 	list_remove(&call->node);
 	buf_release(&call->frames);
 	free(call->text);
+	free(call->by);
 	free(call);
 }
 
@@ -84,6 +85,9 @@ static void take_call(struct fake_container *c, const struct frame *frame, json_
 		call->text = json_dumps(json_object_get(payload, "packages"), JSON_COMPACT | JSON_SORT_KEYS);
 	else
 		call->text = xstrdup(json_string_value(json_object_get(payload, field)));
+	const char *by = json_string_value(json_object_get(payload, "by"));
+	call->by = by ? xstrdup(by) : NULL;
+	call->detached = json_is_true(json_object_get(payload, "detached"));
 	list_append(&p->calls, &call->node);
 	if (fake_on_call) {
 		fake_on_call(c, call);
@@ -113,6 +117,7 @@ static void say_hello(struct engine_stream *s, struct fake_container *c)
 				       "last_call", (json_int_t)p->last_call, "lease_seconds", (json_int_t)p->lease);
 	json_object_set_new(hello, "consoles", json_integer(fake_consoles));
 	json_object_set_new(hello, "queries", json_boolean(!fake_is_old));
+	json_object_set_new(hello, "files", json_boolean(!fake_is_old));
 	if (*p->session)
 		json_object_set_new(hello, "session", json_string(p->session));
 	if (p->lifetime)
@@ -129,9 +134,10 @@ static void say_hello(struct engine_stream *s, struct fake_container *c)
 static void replay(struct engine_stream *s, const struct fake_container *c)
 {
 	list_for_each(call, &c->pid1->calls, struct fake_call, node) {
-		fake_send_text(s, FRAME_CALL, call->number, "{\"kind\":\"%s\",\"state\":\"%s\"}",
-			       call->type == FRAME_TERMINAL ? "terminal" : "execute",
-			       call->ended ? "ended" : "running");
+		fake_send_text(s, FRAME_CALL, call->number,
+			       "{\"kind\":\"%s\",\"state\":\"%s\",\"told\":%u,\"by\":\"%s\",\"detached\":%s}",
+			       call->type == FRAME_TERMINAL ? "terminal" : "execute", call->ended ? "ended" : "running",
+			       call->told, call->by ? call->by : "", call->detached ? "true" : "false");
 		fake_send_bytes(s, call->frames.data, call->frames.len);
 	}
 }
@@ -219,6 +225,8 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 				       "{\"mark\":%u,\"state\":\"running\",\"duration_ms\":1,\"beside\":false}",
 				       ++call->marks);
 		break;
+	case FRAME_INPUT:
+		break;
 	case FRAME_STATUS:
 		fake_send_text(s, FRAME_INFO, frame->header.call,
 			       "{\"kernel\":\"idle\",\"memory\":5,\"memory_limit\":9,\"fresh\":true,\"more\":2,"
@@ -230,9 +238,10 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 		break;
 	case FRAME_ACK:
 		/* An ACK with a mark means that the output before the mark was delivered. */
-		if (call && json_object_get(payload, "mark"))
+		if (call && json_object_get(payload, "mark")) {
 			buf_reset(&call->frames);
-		else if (call)
+			call->told = (unsigned)json_integer_value(json_object_get(payload, "mark"));
+		} else if (call)
 			call_free(call);
 		break;
 	case FRAME_STOP:

@@ -16,8 +16,11 @@ struct fake_call {
 	uint8_t type; /* FRAME_EXECUTE, FRAME_TERMINAL, FRAME_INSTALL */
 	uint32_t number;
 	char *text; /* the code, the command or the packages (JSON) */
+	char *by;   /* NULL = not given */
+	bool detached;
 	bool interrupted, ended;
 	unsigned marks;	   /* how often its output so far was requested */
+	unsigned told;	   /* the last mark that was acknowledged */
 	struct buf frames; /* its output so far */
 };
 
@@ -40,7 +43,7 @@ extern void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *cal
 /* State of the kernel right after the start; "ready" by default. After "starting", fake_kernel() sets the next
  * state. */
 extern const char *fake_kernel_at_start;
-/* If true, PID 1 is of an older version, which has no queries. */
+/* If true, PID 1 is of an older version, which has no queries and no requests about files. */
 extern bool fake_is_old;
 
 /* The number of terminals in HELLO. A script of the test plays what they do. */

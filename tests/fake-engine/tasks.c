@@ -13,10 +13,10 @@ struct engine_task {
 	enum fake_op op;
 	struct timer *timer;
 	char *name;			    /* a container, an image or the subject of a query; "" if there is none */
-	char *image, *store, *owner, *mark; /* of a create; the labels that a remove requires */
+	char *image, *store, *owner, *mark; /* for a create; or the labels that a remove requires */
 	struct container_spec spec;
 	struct strv env;
-	char *container, *base, *scratch, *source; /* of a bake, which makes the image `name` */
+	char *container, *base, *scratch, *source; /* for a bake, which makes the image `name` */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	struct strv labels;
 	enum engine_query_kind kind;

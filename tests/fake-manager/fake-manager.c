@@ -26,7 +26,7 @@ struct manager {
 	struct list tasks;
 	unsigned n_tasks;
 	struct task_handler handler;
-	struct conversation conversation;
+	struct conversation conversation, other;
 	struct loop *loop;
 	struct list ops;
 	unsigned sessions;
@@ -78,16 +78,16 @@ const struct runtime *runtime_find(const char *name)
 struct manager *manager_new(struct loop *loop, const struct config *config)
 {
 	struct manager *m = new0(struct manager);
-	m->conversation.manager = m;
+	m->conversation.manager = m->other.manager = m;
 	m->loop = loop;
 	list_init(&m->ops);
 	list_init(&m->tasks);
 	return m;
 }
 
-struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec UNUSED)
+struct conversation *conversation_open(struct manager *m, const struct conversation_spec *spec)
 {
-	return &m->conversation;
+	return spec && spec->id ? &m->other : &m->conversation;
 }
 
 static void op_free(struct op *op)
@@ -136,6 +136,10 @@ void op_interrupt(struct op *op UNUSED)
 }
 
 void conversation_watch(struct conversation *c UNUSED, void (*fn)(void *ctx) UNUSED, void *ctx UNUSED)
+{
+}
+
+void conversation_unwatch(struct conversation *c UNUSED, void (*fn)(void *ctx) UNUSED, void *ctx UNUSED)
 {
 }
 

@@ -12,6 +12,8 @@
  *	task MS         becomes a task that ends ok after MS milliseconds
  *	anything else   prints itself
  *
+ * Conversations with an id are one other conversation, which shares everything with the user's own.
+ *
  * The session "gone" is not found, "dead" has died; with FAKE_NO_ENGINE in the environment create fails like a
  * missing engine. */
 #ifndef HUSK_TESTS_FAKE_MANAGER_H

@@ -1,8 +1,8 @@
 /* The frames between the server and husk-emulator. The first byte chooses the direction: what the emulator reads from the
  * server (a command's bytes) and answers, or what the server reads from an emulator that a command may have broken. */
 #include "base/alloc.h"
-#include "manager/line/emulator-draw.h"
 #include "manager/line/emulator-protocol.h"
+#include "manager/line/vt.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_clean(struct buf *text)
@@ -42,7 +42,7 @@ static void answer_feeds(struct pieces pieces)
 		while ((r = frame_reader_next(&reader, emulator_feed_max, &feed)) > 0) {
 			AUTO(buf_release) struct buf out = { 0 };
 			AUTO(emulator_answer_release) struct emulator_answer a = { 0 };
-			emulator_draw(t, &feed, &out);
+			vt_answer(t, &feed, &out);
 			CHECK(emulator_answer_feed(&a, out.data, out.len) == 1);
 			check_clean(&a.text);
 			check_clean(&a.prompt);

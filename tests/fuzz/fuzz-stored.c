@@ -1,9 +1,9 @@
 /* Texts of a shared store, which another program may have written: a session's limits, and a history as a
  * notebook. The first byte is the number of runs in the history. */
 #include "base/alloc.h"
-#include "cli/notebook.h"
+#include "manager/json/notebook.h"
 #include "manager/model/cause.h"
-#include "manager/registry/kept-limits.h"
+#include "manager/model/limits.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct config config = { 0 };
@@ -11,9 +11,9 @@ static const struct config config = { 0 };
 int fuzz_one(const uint8_t *data, size_t n)
 {
 	AUTO(freep) char *text = n ? xstrndup((const char *)data + 1, n - 1) : xstrdup("");
-	struct limits limits = kept_limits_read(text, &config);
-	AUTO(freep) char *written = kept_limits_write(&limits, false);
-	struct limits again = kept_limits_read(written, &config);
+	struct limits limits = limits_from_json(text, &config);
+	AUTO(freep) char *written = limits_to_json(&limits, false);
+	struct limits again = limits_from_json(written, &config);
 	CHECK(again.memory == limits.memory && again.home == limits.home && again.pids == limits.pids);
 	(void)cause_find(text);
 

@@ -11,6 +11,7 @@ import json
 import struct
 from pathlib import Path
 
+import seeds_files
 import seeds_texts
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -417,45 +418,6 @@ def server():
     }
 
 
-def files():
-    ENTRY, DATA, END, MAP = 12, 13, 21, 27
-    FILE, DIRECTORY, LINK = 1, 2, 3
-
-    def entry(type, path, size=0, target=b"", mode=0o755):
-        return frame(ENTRY, 1, struct.pack(">BHqIQHH", type, mode, 1_600_000_000, 5, size, len(path), len(target)) + path + target)
-
-    def data(offset, content):
-        return frame(DATA, 1, struct.pack(">Q", offset) + content)
-
-    def pieces(*pairs):
-        return frame(MAP, 1, b"".join(struct.pack(">QQ", *p) for p in pairs))
-
-    end = frame(END, 1, {"ending": "ok", "notices": ["'x' was left out"], "notices_dropped": 3})
-    tree = [entry(DIRECTORY, b"", mode=0o500), entry(DIRECTORY, b"d", mode=0o555), entry(FILE, b"d/f", 5), data(0, b"hello"),
-            entry(FILE, b"d/e"), entry(LINK, b"l", target=b"/etc/passwd"), entry(FILE, b"x/y/z\n", 3), data(0, b"abc"), end]
-    hostile = (b"..", b"../x", b"a/../b", b"/abs", b"a//b", b"a/", b".", b"x" * 256, b"/".join([b"d"] * 65), b"n\0l")
-    return {
-        "file": WHOLE + entry(FILE, b"", 11) + data(0, b"hello ") + data(6, b"world") + end,
-        "file-cut": CUT + entry(FILE, b"", 3) + data(0, b"abc") + end,
-        "empty": WHOLE + entry(FILE, b""),
-        "tree": WHOLE + b"".join(tree),
-        "tree-cut": CUT + b"".join(tree),
-        "sparse": WHOLE + entry(FILE, b"", 100000) + pieces((5, 3), (99999, 1)) + data(5, b"mid") + data(99999, b"!") + end,
-        "sparse-in-tree": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"s", 50000) + pieces((8192, 4)) + data(8192, b"data") + end,
-        "hole": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"s", 5000) + pieces() + entry(FILE, b"t", 1) + data(0, b"t"),
-        "map-backwards": WHOLE + entry(FILE, b"", 100) + pieces((50, 5), (10, 5)),
-        "data-outside": WHOLE + entry(FILE, b"", 3) + data(2, b"xyz"),
-        "data-back": WHOLE + entry(FILE, b"", 9) + data(5, b"x") + data(0, b"y"),
-        "twice": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"f", 1) + data(0, b"1") + entry(FILE, b"f", 1) + data(0, b"2"),
-        "file-then-directory": WHOLE + entry(DIRECTORY, b"") + entry(FILE, b"f") + entry(FILE, b"f/g"),
-        "link-then-through": WHOLE + entry(DIRECTORY, b"") + entry(LINK, b"l", target=b"/tmp") + entry(FILE, b"l/evil", 1) + data(0, b"x"),
-        "no-root": WHOLE + entry(FILE, b"a/b", 1) + data(0, b"x"),
-        "link-as-root": WHOLE + entry(LINK, b"", target=b"/etc"),
-        "end-error": WHOLE + entry(FILE, b"") + frame(END, 1, {"ending": "error", "detail": "no \u001b[31m room"}),
-        **{f"hostile-{i}": WHOLE + entry(DIRECTORY, b"") + entry(FILE, path, 1) + data(0, b"x") for i, path in enumerate(hostile)},
-    }
-
-
 def statuses():
     full = {"session": "s", "kernel": "busy", "lease_seconds": 300, "memory": 25165824, "memory_limit": 2147483648, "ptys": 2, "landlock": 7,
             "disks": [{"path": "/workspace", "used": 1, "size": 2}], "fresh": True, "more": 3,
@@ -585,80 +547,23 @@ def emulator():
 
 
 def attach():
-    """The first byte is the sender: 0 = a client, 1 = a server."""
-    hello, call, more, cancel, interrupt, note, raw, err, answer = range(1, 10)
-    client, server = b"\x00", b"\x01"
-    greeting = frame(hello, 0, {"version": 1, "session": "s" * 26})
-    info = {"id": "s" * 26, "runtime": "python", "status": "running", "age_seconds": 5, "limits": {"memory": 1 << 31, "cpu_quota": 200000}}
-    run = {"op": "run", "kind": "code", "session": "s", "text": "1+1", "env": {"A": "b"}, "wait": 5, "interactive": True, "live": True}
-    result = {"ending": "ok", "run": 3, "stdout": "a", "stderr": "", "result": [{"type": "text/plain", "data": "2"}],
-              "displays": [[{"type": "image/png", "data": "iVBORw0KGgo="}]], "exit_code": -1, "error_type": "E", "error_traceback": "t",
+    info = {"id": "s" * 26, "language": "python", "status": "running", "age_seconds": 5, "limits": {"memory": 1 << 31, "cpu_quota": 200000}}
+    result = {"ending": "ok", "run": 3, "stdout": "a", "stderr": "", "result": {"text/plain": "2"}, "displays": [{"image/png": "iVBORw0KGgo="}],
+              "exit_code": -1, "error": {"type": "E", "message": "m", "traceback": "t"},
               "parts": [{"kind": "stdout", "text": "a"}, {"kind": "display"}, {"kind": "gap", "bytes": 7}, {"kind": "result"}, {"kind": "error"}]}
-    details = {"session": info, "left_seconds": 7200, "runs": [{"number": 1, "kind": "terminal", "state": "queued", "age_ms": 5}],
-               "look": {"answered": True, "disks": [{"path": "/tmp", "used": 1, "size": 2}],
-                        "variables": [{"name": "x", "type": "int", "shape": "", "bytes": 28}]}}
-    create = {"op": "create", "runtime": "python", "dependencies": {"numpy": "2.*"}, "cpus": 1.5, "env": {"A": "b"}, "cwd": "/tmp"}
-    imports = {"op": "copy", "session": "s", "imports": [{"content": "AAE=", "base64": True, "destination": "a"}, {"source": "/etc/passwd"},
-                                                         {"session": "t", "path": "/workspace/x"}]}
-    copies = [{"source": "a", "path": "/workspace/a", "size": 3, "notices": ["left out"], "export": {"id": "i", "name": "a", "size": 3}},
-              {"path": "b", "fail": {"kind": "not_found", "message": "no such file"}}]
-    halves = json.dumps(run).encode()
-    fail = {"kind": "busy", "cause": "queue_full", "message": "m", "hint": "h"}
-    ask = {"op": "ask", "kind": "complete", "session": "s", "code": "x.", "cursor": 2, "detail": True}
+    details = {**info, "left_seconds": 7200, "runs": [{"number": 1, "kind": "command", "state": "queued", "age_ms": 5}],
+               "usage": {"answered": True, "disks": [{"path": "/tmp", "used": 1, "size": 2}],
+                         "variables": [{"name": "x", "type": "int", "shape": "", "bytes": 28}]}}
+    problem = {"type": "urn:husk:problem:queue_full", "status": 429, "kind": "busy", "cause": "queue_full", "detail": "m", "hint": "h"}
+    copies = {"files": [{"success": True, "path": "/workspace/a", "size": 3, "notices": ["left out"], "export": {"id": "i", "name": "a", "size": 3}},
+                        {"success": False, "path": "b", "problem": problem}]}
     asked = {"kind": "complete", "matches": ["alpha"], "start": 2, "end": 2, "found": True, "text": "help", "completeness": "incomplete"}
-    return {
-        "ask": client + WHOLE + greeting + frame(call, 1, ask) + frame(call, 2, {**ask, "kind": "none", "cursor": -1}),
-        "asked": server + WHOLE + greeting + frame(answer, 1, {"result": asked})
-        + frame(answer, 2, {"result": {**asked, "end": 1, "matches": [5]}}),
-        "calls": client + WHOLE + greeting + frame(call, 1, run) + frame(call, 2, create) + frame(call, 3, imports)
-        + frame(call, 4, {"op": "copy", "session": "s", "exports": ["/workspace/a"]}),
-        "cut": client + CUT + greeting + frame(call, 1, {**run, "text": None, "run": 4, "input": "x", "interactive": False, "env": {}})
-        + frame(interrupt, 1) + frame(cancel, 1),
-        "pieces": client + WHOLE + greeting + frame(more, 1, halves[:20]) + frame(more, 2, b'{"op"') + frame(call, 1, halves[20:])
-        + frame(call, 2, b':"list"}') + frame(raw, 2, b"\x03") + frame(note, 2, {"rows": 24}),
-        "no-hello": client + WHOLE + frame(call, 1, run),
-        "two-hellos": client + WHOLE + greeting + greeting,
-        "long-frame": client + WHOLE + struct.pack(">IBI", 1 << 20, call, 1),
-        "hello-of-a-call": client + WHOLE + frame(hello, 1, {"version": 1}),
-        "answers": server + WHOLE + frame(hello, 0, {"version": 1, "pid": 5, "session": info}) + frame(raw, 1, b"out") + frame(err, 1, b"err")
-        + frame(note, 1, {"display": {"data": [{"type": "text/html", "data": "x"}], "id": "d", "update": True}})
-        + frame(note, 1, {"display": {"clear": True}}) + frame(answer, 1, {"result": result}),
-        "more-answers": server + CUT + frame(hello, 0, {"version": 1}) + frame(answer, 1, {"result": details}) + frame(answer, 2, {"result": [info]})
-        + frame(answer, 3, {"result": copies}) + frame(answer, 4, {"fail": fail}),
-        "contradictions": server + WHOLE + frame(hello, 0, {"version": 1})
-        + frame(answer, 1, {"result": {**result, "parts": [{"kind": "display", "display": 9}]}})
-        + frame(answer, 2, {"result": {**result, "result": [], "parts": [{"kind": "result"}]}}) + frame(answer, 3, {"fail": 3})
-        + frame(answer, 4, {"result": {**details, "look": {"disks": [{}] * 9}}}),
-        "refused": server + WHOLE + frame(hello, 0, {"fail": fail}),
-        "calls-of-a-server": server + WHOLE + frame(hello, 0, {"version": 1}) + frame(call, 1, run),
-    }
-
-
-def attach_served():
-    """The first byte says how it is cut. If its lowest bit is 1, the client ends the connection."""
-    hello, call, more, cancel, interrupt, note, raw = range(1, 8)
-    greeting = frame(hello, 0, {"version": 1, "session": "s1"})
-
-    def op(call_number, name, **fields):
-        return frame(call, call_number, {"op": name, **fields})
-
-    run = {"kind": "code", "session": "s1"}
-    return {
-        "runs": WHOLE + greeting + op(1, "run", **run, text="raise") + op(2, "run", **run, text="chatter 20", live=True, displays=True)
-        + op(3, "run", **run, run=2, interrupt=True) + op(4, "run", kind="terminal", session="gone", text="ls", wait=3),
-        "ends": CUT + greeting + op(1, "run", **run, text="wait") + op(2, "run", **run, text="wait") + frame(cancel, 1) + frame(interrupt, 2)
-        + frame(cancel, 1) + frame(interrupt, 9),
-        "terminal": CUT + greeting + op(1, "terminal", session="s1", rows=24, cols=80, command=["bash", "-l"], term="xterm") + frame(raw, 1, b"ls\r")
-        + frame(note, 1, {"rows": 50, "cols": 132, "taken": 3}) + frame(raw, 1, b"\x03") + frame(interrupt, 1) + frame(raw, 1, b"late"),
-        "sessions": WHOLE + greeting + op(1, "create", runtime="python", dependencies={"numpy": ""}, live=True) + op(2, "list")
-        + op(3, "info", session="s1", keep_alive=True) + op(4, "stop", session="s1") + op(5, "ask", kind="complete", session="s1", code="impo", cursor=4),
-        "files": WHOLE + greeting + op(1, "copy", session="s1", exports=["a", "b"], live=True) + op(2, "exports", limit=10)
-        + op(3, "read_export", id="e1", max=1000) + op(4, "copy", session="s1", imports=[{"content": "x", "destination": "y"}])
-        + op(5, "run_text", session="s1", number=3, max=10),
-        "again": WHOLE + greeting + op(5, "list") + op(5, "list"),
-        "unknown": WHOLE + greeting + op(1, "dance") + frame(call, 2, {}) + frame(more, 3, b'{"op":') + frame(cancel, 3),
-        "no-version": WHOLE + frame(hello, 0, {}),
-    }
+    display = {"event": "run.display", "display": {"data": {"text/html": "x"}, "id": "d", "update": True}}
+    texts = {"result": result, "details": details, "problem": problem, "copies": copies, "asked": asked, "display": display,
+             "cleared": {"display": {"clear": True}}, "prompt": {**result, "ending": "waiting", "prompt": "who? ", "password": True},
+             "no-display": {**result, "parts": [{"kind": "display", "display": 9}]},
+             "no-result": {**result, "result": {}, "parts": [{"kind": "result"}]}, "no-match": {**asked, "end": 1, "matches": [5]}}
+    return {name: json.dumps(value).encode() for name, value in texts.items()}
 
 
 TARGETS = {
@@ -666,9 +571,9 @@ TARGETS = {
     "args": args,
     "query": queries,
     "attach": attach,
-    "attach-served": attach_served,
     "emulator": emulator,
-    "files": files,
+    "file-requests": seeds_files.requests,
+    "files": seeds_files.files,
     "frames": frames,
     "image": image,
     "inspect": inspect,

@@ -55,4 +55,46 @@ def websocket():
     }
 
 
-TARGETS = {function.__name__: function for function in (http, websocket)}
+META = b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}'
+
+
+def post(body, *fields):
+    """A request to MCP."""
+    head = b"POST /mcp HTTP/1.1\r\n" + HOST + b"Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+    return head + b"".join(field + b"\r\n" for field in fields) + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def modern(method, name, params=b""):
+    body = b'{"jsonrpc":"2.0","id":1,"method":"%s","params":{%s%s}}}' % (method, params, META)
+    return post(body, b"MCP-Protocol-Version: 2026-07-28", b"Mcp-Method: " + method, *([b"Mcp-Name: " + name] if name else []))
+
+
+def mcp_http():
+    """Byte 1 begins another connection, byte 2 closes the current one, and $S is a session's id."""
+    other, close, session, get = b"\x01", b"\x02", b"Mcp-Session-Id: $S", b"GET /mcp HTTP/1.1\r\n" + HOST + b"Accept: text/event-stream\r\n"
+    call = b'"name":"execute_code","arguments":{"session_id":"s","code":"%s"},'
+    legacy = b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":{%s}}'
+    run = legacy % (5, b"tools/call", (call % b"wait").rstrip(b","))
+    return {
+        "modern": CUT + modern(b"server/discover", None) + modern(b"tools/list", None),
+        "call": CUT + modern(b"tools/call", b"execute_code", call % b"1"),
+        "encoded-name": WHOLE + modern(b"tools/call", b"=?base64?ZXhlY3V0ZV9jb2Rl?=", call % b"1"),
+        "wrong-name": WHOLE + modern(b"tools/call", b"other", call % b"1"),
+        "disconnect": CUT + modern(b"tools/call", b"execute_code", call % b"wait") + close + other + modern(b"tools/list", None),
+        "progress": WHOLE + modern(b"tools/call", b"test_tool_with_progress", b'"name":"test_tool_with_progress",'),
+        "listen": CUT + modern(b"subscriptions/listen", None, b'"notifications":{"resourcesListChanged":true},') + other
+        + modern(b"tools/call", b"export_files", b'"name":"export_files","arguments":{"session_id":"s","files":[{"source":"a"}]},'),
+        "session": CUT + post(legacy % (1, b"ping", b""), session) + post(legacy % (2, b"tools/list", b""), session),
+        "initialize": CUT + post(legacy % (1, b"initialize", b'"protocolVersion":"2025-03-26"')),
+        "batch": WHOLE + post(b"[" + legacy % (1, b"ping", b"") + b"]", session),
+        "stream": CUT + get + session + b"\r\n\r\n" + other + post(run, session) + other
+        + post(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}', session),
+        "resume": CUT + post(legacy % (3, b"tools/call", b'"name":"test_reconnection"'), session) + close + other + get + session
+        + b"\r\nLast-Event-ID: 1-0\r\n\r\n",
+        "input": WHOLE + post(b'{"jsonrpc":"2.0","id":"husk-1","result":{"action":"accept"}}', session),
+        "delete": CUT + post(run, session) + other + b"DELETE /mcp HTTP/1.1\r\n" + HOST + session + b"\r\n\r\n",
+        "types": CUT + post(b"{}", b"Accept: text/html") + b"PUT /mcp HTTP/1.1\r\n" + HOST + b"\r\n",
+    }
+
+
+TARGETS = {"http": http, "mcp-http": mcp_http, "websocket": websocket}

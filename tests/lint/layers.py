@@ -19,15 +19,15 @@ import sys
 
 BASE = ("base/",)
 # Headers that both sides of the wire share.
-WIRE = ("kernels/protocol.h", "kernels/entry.h")
+WIRE = ("kernels/protocol.h", "kernels/entry.h", "kernels/item.h")
 # Includes that every folder of PID 1 may use.
 PID1 = (*BASE, *WIRE, "kernels/system/")
 GUARD = (*PID1, "kernels/guard/")
 RUNS = (*GUARD, "kernels/runs/")
 DISK = (*PID1, "kernels/disk/")
 PACKAGES = (*RUNS, *DISK, "kernels/packages/")
-# The only header of the manager that a face may include.
-PUBLIC = ("manager/manager.h",)
+# The only headers of the manager that a face may include: its interface, and the JSON form of its structs.
+PUBLIC = ("manager/manager.h", "manager/access.h", "manager/json/codec.h", "manager/json/fields.h", "manager/json/notebook.h")
 MODEL = (*BASE, *WIRE, "manager/model/")
 # The adapters below manager/engine/ are private to it.
 ENGINE = (*MODEL, "manager/engine/engine.h", "manager/engine/answer.h", "manager/engine/open.h")
@@ -36,11 +36,11 @@ STORE = (*MODEL, "manager/store/")
 FENCE = (*ENGINE, "manager/fence/")
 LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
-REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h")
+REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h", "manager/session-files.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
 # Headers of attach/ that other faces may include to reach a running server.
-ATTACH = ("attach/client.h", "attach/open.h", "attach/server.h")
+ATTACH = ("attach/client.h", "attach/open.h")
 
 # Folder -> what its files may include: folders (with all below them) and headers.
 LAYERS = {
@@ -62,7 +62,7 @@ LAYERS = {
     # Shared by both ends of Jupyter's protocol.
     "jupyter": (*BASE, *JUPYTER),
     # A separate program, which reports errors as `husk` does.
-    "jupyter/face": (*FACE, *JUPYTER, "jupyter/face/", *ATTACH, "cli/exit.h", "cli/folder.h", "cli/report.h"),
+    "jupyter/face": (*FACE, *JUPYTER, "jupyter/face/", *ATTACH, "cli/exit.h", "cli/report.h"),
     "kernels/jupyter": (*BASE, *JUPYTER, "kernels/"),
     "kernels/fence": (*BASE, "kernels/"),
     "kernels/probe": (*BASE, "kernels/"),
@@ -74,24 +74,27 @@ LAYERS = {
     "manager/line": LINE,
     "manager/session": SESSION,
     "manager/files": (*SESSION, "manager/files/"),
+    "manager/json": (*MODEL, *PUBLIC),
     "manager/deps": (*SESSION, *FENCE, "manager/deps/"),
     "manager/fence": FENCE,
     "manager/registry": REGISTRY,
     "manager": REGISTRY,
     "manager/doctor": (*REGISTRY, "manager/doctor/"),
-    "mcp": (*FACE, "mcp/"),
-    "attach": (*FACE, "attach/"),
+    "mcp": (*FACE, "mcp/", "http/"),
+    "attach": (*FACE, "attach/", "api/local.h", "api/sockets.h", "http/"),
+    "api": (*FACE, "http/", "api/"),
     # `husk mcp` runs the server; verbs that use a session of another process attach to it.
-    "cli": (*FACE, "cli/", "mcp/server.h", *ATTACH),
+    "cli": (*FACE, "cli/", "mcp/server.h", "mcp/http.h", "api/server.h", "api/local.h", "http/request.h", *ATTACH),
     "cli/repl": (*FACE, "cli/", *ATTACH),
     # Programs such as `husk repl` can attach to its sessions, as to a server's.
-    "libhusk": (*FACE, "libhusk/", "attach/server.h"),
+    "libhusk": (*FACE, "libhusk/", "api/local.h"),
     # Examples are written as users would write them: they include only the installed headers.
     "libhusk/examples": (),
     "bench": (*FACE, "bench/", "libhusk/husk.h"),
     "clients": ("libhusk/husk.h",),
     # Writes pages from the tables of the programs.
-    "tools/pages": (*FACE, "tools/pages/", "cli/", "kernels/client-help.h", "jupyter/face/options.h"),
+    "tools/pages": (*FACE, "tools/pages/", "cli/", "kernels/client-help.h", "jupyter/face/options.h", "api/route.h",
+                    "api/exchange.h", "api/caller.h", "http/"),
     # A part of R's kernel, compiled in its image: it knows nothing of the rest.
     "runtimes/r": ("runtimes/r/",),
 }
@@ -100,7 +103,7 @@ TESTS = "tests"
 # Made by the build.
 GENERATED = {"runtimes.inc"}
 # Headers of the manager that PUBLIC headers may include, directly or indirectly.
-SHOWN = (*BASE, "manager/model/")
+SHOWN = (*BASE, "manager/model/", "manager/manager.h", "manager/access.h", "manager/session-files.h")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {
@@ -112,7 +115,8 @@ ADAPTERS = {
     "openssl/sha.h": r"http/websocket\.c",
     "openssl/ssl.h": r"base/tls\.c",
     "openssl/err.h": r"base/tls\.c",
-    "jansson.h": r"(mcp|attach|cli|kernels|jupyter)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/(deps/(set|fitting)|registry/(own-id|kept-limits|kept-outputs))\.c",
+    "jansson.h": r"(mcp|attach|api|cli|kernels|jupyter|manager/json)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c"
+                 r"|manager/(deps/(set|fitting)|model/limits|registry/(own-id|kept-outputs))\.c",
     "openssl/evp.h": r"manager/files/digest\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
     "zmq.h": r"(kernels/jupyter/channels|jupyter/multipart|jupyter/face/channels)\.c",

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Refuses wording that readers stumble over, in Markdown, in comments and in the subjects of commits: tests/lint/prose.py [TREE]
+"""Refuses wording that readers stumble over: tests/lint/prose.py [TREE]
 
-`--self-test` shows that each pattern refuses its example and accepts its near miss. `--count` prints how often the patterns match in each
-page and in the comments of each folder."""
+Checks Markdown, man pages, comments, messages, the names of files and tests, and the subjects of commits.
+`--self-test` shows that each pattern refuses its example and accepts its near miss. `--count` prints how often the
+patterns match in each page and in the sources of each folder."""
 
 import ast
 import collections
@@ -12,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import tokenize
 
 # The last commit whose subject is not judged.
@@ -21,15 +23,18 @@ SUBJECT_MAX = 72
 # (reason, pattern, an example, a near miss). A space in a pattern is any white space.
 PATTERNS = [
     ("begin with the subject, not with What, Who or Of",
-     r"(?:^|(?<=[.!?] ))(?:What|Who|Whose|Of) (?![^.!?]*\?)[a-z]",
+     r"(?:^|(?<=[.!?] ))(?:What|Who|Whose|Of) (?![^.!?]*\?)[A-Za-z]",
      "What an engine refuses is started again.", "What does a session cost?"),
     ("name who it is", r"\b[Ww]hoever\b", "whoever uses cells alone", "the client that uses cells"),
     ("name who it is", r"\b(?:only|of|by|for|from|to|with|behind) who\b", "only who has taken the second", "only those who have"),
+    ("name who it is", r"(?:\A|(?<=; ))who [a-z]+", "who breaks the protocol is dropped", "a client who reads; those who write"),
+    ("name who it is", r"\bwho comes? late\b", "for a client who comes late", "a reply that comes late"),
     ("'go on' is unclear: continue, stay, keep running", r"\b(?:[Gg]o|[Gg]oes|went|gone) on(?! (?:to|the|a|an|port|fd)\b)\b", "and the cell goes on",
      "the address goes on the network"),
-    ("'stands' is unclear: say what it does or where it is", r"\b(?:stands|stood)\b", "How a run stands", "it understands frames"),
+    ("'stands' is unclear: say what it does or where it is", r"\b(?:stands|stood)\b(?! out)", "How a run stands", "it understands frames"),
     ("'comes to' is unclear", r"\bcomes to\b", "a call that comes to nothing", "what comes today"),
     ("say who reports what to whom", r"\b(?:is|are|was|were|be|been) told\b", "Ends are told once", "it told the client"),
+    ("say what is reported", r"\b(?:tells?|told|says? nothing) of\b", "an answer has told of it", "it told the client"),
     ("say what owns it", r"\bnobody's\b", "a member that is nobody's", "nobody owns it"),
     ("use a plain verb", r"\b(?:has|have) a say\b", "PID 1 has a say", "they have a saying"),
     ("use 'down', 'disconnected' or 'missing'", r"\b(?:is|are|was|were) away\b", "A store that is away", "it is always there"),
@@ -41,6 +46,9 @@ PATTERNS = [
      r"\b(?:[Aa]n?|[Oo]ne) (?!bit|lot|little|few|third|quarter|half|fifth|tenth|hundred|thousand|great|no|any|or|and|is|more)[a-z]+ more\b(?! than)",
      "A language more", "one more language"),
     ("say 'limit reached'", r"\bas there may be\b", "as many terminals as there may be", "there may be more"),
+    ("name the limit", r"\bthan (?:there )?may be\b", "more was typed than may be under way", "it may be more than that"),
+    ("name the limit", r"\bgets? no further\b|\bby none of\b", "gets no further than its limit", "none of these tricks got past it"),
+    ("say what is not started or given", r"\b(?:has|have|gets?) no more after\b", "has no more after the fourth", "there is no more after that line"),
     ("say 'vulnerability'", r"\ba hole in\b", "which takes a hole in the kernel", "a hole of a sparse file"),
     ("put the object first: 'check what it did with X'", r"\bSee with\b", "See with execute_terminal what it did", "See the page with it"),
     ("the word is 'client'", r"\bguests?\b", "a guest that says nothing", "they guessed it"),
@@ -56,6 +64,11 @@ NOT_VERBS = set("what how who whose why when where the a an no one each every al
 # Verbs that look like a participle, a gerund or a third person.
 VERBS = set("""need feed embed speed shed seed exceed proceed succeed bleed breed heed weed bring ring string sing wing process pass address access
 compress express guess miss press dismiss suppress discuss focus bypass cross toss stress bias canvas""".split())
+
+# Names that do not say what is inside: words of a file's stem, and words of a test's name.
+VAGUE_FILES = set("door wall letter passenger lift stir look everything guest".split())
+VAGUE_TESTS = re.compile(r"(?:^|_)(?:who|whoever|guests?|nobodys?|passengers?)(?:_|$)|^(?:test_)?(?:what|of)_")
+TEST = re.compile(r"^\s*(?:async )?def (test_\w+)|^static void (\w+)\(void \*\*", re.M)
 
 
 def match(text):
@@ -115,10 +128,21 @@ C_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`(?:\\.|[^`\\
 
 
 def c_comments(text):
-    for token in C_TOKENS.finditer(text):
-        if token[0].startswith(("/*", "//")):
-            words = re.sub(r"(?m)^[ \t]*(?:/\*+|\*+/?|//+)[ \t]?|[ \t]*\*+/$", "", token[0])
-            yield text.count("\n", 0, token.start()) + 1, words
+    def found(begin):
+        for token in C_TOKENS.finditer(text):
+            if token[0].startswith(begin):
+                words = re.sub(r"(?m)^[ \t]*(?:/\*+|\*+/?|//+)[ \t]?|[ \t]*\*+/$", "", token[0])
+                yield text.count("\n", 0, token.start()) + 1, words
+    yield from found("/*")
+    yield from join_lines(found("//"))
+
+
+def c_messages(text):
+    """String literals; adjacent ones are one message."""
+    code = re.sub(C_TOKENS, lambda token: "\n" * token[0].count("\n") if token[0].startswith(("/*", "//")) else token[0], text)
+    for literal in re.finditer(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*', code):
+        words = "".join(re.findall(r'"((?:\\.|[^"\\\n])*)"', literal[0])).replace("\\n", "\n")
+        yield code.count("\n", 0, literal.start()) + 1, words
 
 
 def join_lines(found):
@@ -156,10 +180,32 @@ def python_comments(text):
             yield node.body[0].lineno, ast.get_docstring(node, clean=False)
 
 
+def python_messages(text):
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def man(text):
+    """Lines of a man page that are not macros."""
+    return join_lines((number, line) for number, line in enumerate(text.splitlines(), 1) if line and not line.startswith("."))
+
+
+def is_sentence(words):
+    """True for a text of some words, which is not code or a name."""
+    return len(re.findall(r"(?<![\w/.-])[a-z][a-z']+(?![\w/(=-])", words)) >= 4
+
+
+MESSAGES = {".c": c_messages, ".h": c_messages, ".mjs": c_messages, ".cjs": c_messages, ".py": python_messages}
 READERS = {".c": c_comments, ".h": c_comments, ".mjs": c_comments, ".cjs": c_comments, ".js": c_comments, ".py": python_comments,
            ".sh": hash_comments, ".R": hash_comments, ".build": hash_comments, ".toml": hash_comments, ".yml": hash_comments, ".yaml": hash_comments}
 # Readers for scripts without a suffix, by a word of their first line.
 INTERPRETERS = {b"python": python_comments, b"bash": hash_comments, b"/sh": hash_comments}
+MAN = (".1", ".3")
 
 
 def files():
@@ -182,19 +228,34 @@ def reader_of(path):
 
 
 def problems_of(path):
-    """(line, reason, words) for a page or the comments of a source."""
+    """(line, reason, words) for a page, or for the comments, messages and names of a source."""
     text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix == ".md":
-        paragraphs = ((line, plain(words)) for line, words in markdown(text))
+        paragraphs = [(line, plain(words)) for line, words in markdown(text)]
+    elif path.suffix in MAN:
+        paragraphs = list(man(text))
     else:
-        paragraphs = reader_of(path)(text)
+        paragraphs = list(reader_of(path)(text))
+    if path.parts[0] not in ("tests", "bench") and path.suffix in MESSAGES:
+        paragraphs += [(line, words) for line, words in MESSAGES[path.suffix](text) if is_sentence(words)]
     for line, words in paragraphs:
         for offset, reason, found in match(words):
             yield line + words.count("\n", 0, offset), reason, found
+    yield from name_problems(path, text)
+
+
+def name_problems(path, text):
+    if VAGUE_FILES & set(re.split(r"[-_]", path.stem)):
+        yield 1, "a file name that does not say what is inside", path.name
+    if path.parts[0] == "tests" and path.suffix in (".c", ".py"):
+        for found in TEST.finditer(text):
+            name = found[1] or found[2]
+            if VAGUE_TESTS.search(name):
+                yield text.count("\n", 0, found.start()) + 1, "a test's name states a fact", name
 
 
 def is_checked(path):
-    return path.suffix == ".md" or (bool(reader_of(path)) and path.name != "prose.py")
+    return path.suffix == ".md" or path.suffix in MAN or (bool(reader_of(path)) and path.name != "prose.py")
 
 
 def commit_problems():
@@ -218,7 +279,7 @@ def check():
 def count():
     hits = collections.Counter()
     for path in files():
-        if path.suffix == ".md" or reader_of(path) and path.name != "prose.py":
+        if is_checked(path):
             folder = "/".join(path.parts[:2]) if path.parts[0] in ("tests", "manager", "runtimes") and len(path.parts) > 2 else path.parts[0]
             hits[str(path) if path.suffix == ".md" else folder] += sum(1 for _ in problems_of(path))
     for name, hit in sorted(hits.items(), key=lambda item: (-item[1], item[0])):
@@ -233,20 +294,36 @@ SUBJECTS_ACCEPTED = ["line: retry a broken stream once", "docs, tests: update fi
                      "cli: embed the page", 'Revert "line: retry a broken stream"']
 
 
+# File names and their content, with something to refuse and with nothing. Code is not prose, and a line break is white space.
+FILES_REFUSED = {"docs/a.md": "a cell\ngoes\non here", "docs/a.3": ".Sh NAME\nthe cell\ngoes on\n", "base/a.c": "/* the cell goes\n * on */",
+                 "base/b.c": 'f("it stops, and the cell goes "\n  "on");', "base/a.mjs": "// the cell goes\n// on", "base/a.py": "# the cell goes\n# on",
+                 "base/b.py": 'x = f"the session {y} is away, so wait"', "base/a.sh": "# the cell goes\n# on", "base/the-door.c": "int x;",
+                 "tests/test_a.py": "def test_who_says_nothing(box):\n    pass", "tests/test-a.c": "static void what_is_kept(void **state)"}
+FILES_ACCEPTED = {"docs/a.md": "`it goes on` and\n\n```sh\nit goes on\n```\n", "docs/a.3": ".Fn it goes on\nThe cell continues.", "base/a.c": 'f("goes on", x);',
+                  "base/a.py": 'x = "goes on"', "base/a.sh": "echo 'it goes on # '", "base/outlook.c": "int look;",
+                  "tests/test_a.py": "def test_a_client_that_says_nothing(box):\n    y = 'it stops, and the cell goes on'", "tests/test-a.c": "static void keeps(void **state)"}
+
+
+def file_problems(name, content):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir()
+        path.write_text(content, encoding="utf-8")
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            return list(problems_of(pathlib.Path(name)))
+        finally:
+            os.chdir(before)
+
+
 def self_test():
-    wrong = [f"accepted: {bad}" for reason, pattern, bad, _ in COMPILED if not any(r == reason for _, r, _ in match(bad))]
+    wrong = [f"accepted: {bad}" for _, pattern, bad, _ in COMPILED if not pattern.search(bad)]
     wrong += [f"refused ({found}): {good}" for _, _, _, good in COMPILED for _, found, _ in match(good)]
     wrong += [f"accepted: {subject}" for subject in SUBJECTS_REFUSED if not subject_problem(subject)]
     wrong += [f"refused ({subject_problem(subject)}): {subject}" for subject in SUBJECTS_ACCEPTED if subject_problem(subject)]
-    # What counts as prose: code does not, and a line break counts as white space.
-    texts = {"a.md": ("a cell\ngoes\non here", "`it goes on` and\n\n```sh\nit goes on\n```\n"),
-             "a.c": ("/* the cell goes\n * on */", 'f("it goes on");'),
-             "a.py": ("# the cell goes\n# on", 'x = "it goes on"'),
-             "a.sh": ("# the cell goes\n# on", "echo 'it goes on # '")}
-    for name, (bad, good) in texts.items():
-        reader = READERS.get(pathlib.Path(name).suffix, lambda text: ((line, plain(words)) for line, words in markdown(text)))
-        wrong += [f"{name}: accepted: {bad!r}"] if not any(True for _, words in reader(bad) for _ in match(words)) else []
-        wrong += [f"{name}: refused: {good!r}"] if any(True for _, words in reader(good) for _ in match(words)) else []
+    wrong += [f"accepted: {name}: {content!r}" for name, content in FILES_REFUSED.items() if not file_problems(name, content)]
+    wrong += [f"refused: {name}: {found}" for name, content in FILES_ACCEPTED.items() for found in file_problems(name, content)]
     print("".join(f"not ok: prose.py {line}\n" for line in wrong) or f"ok: prose.py: {len(COMPILED)} patterns and the subjects of commits\n", end="")
     return 1 if wrong else 0
 

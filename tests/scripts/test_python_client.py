@@ -79,6 +79,12 @@ def test_pictures(session, tmp_path):
     assert picture.type == picture["type"] == "image/png"
     assert picture.bytes().startswith(b"\x89PNG") and base64.b64decode(picture["data"]) == picture.bytes()
     assert picture.save(tmp_path / "p.png").read_bytes() == picture.bytes()
+    assert picture.chart["type"] == "line" and picture.chart["elements"][0]["points"] == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{", "[" * 100_000])
+def test_hostile_charts_are_none(text):
+    assert husk.Display({"application/vnd.husk.chart+json": text} if text is not None else {}).chart is None
 
 
 def test_environment_variables_of_one_run(session):
@@ -241,6 +247,7 @@ def test_cancel_from_another_thread(session):
 def test_a_timeout_is_a_result(session):
     result = session.run("while True: pass", timeout=1)
     assert result.ending == "timeout" and result.error.type == "TimeoutError" and "timeout: The cell ran longer than 1 s" in str(result)
+    assert "while True: pass" in str(result) and "KeyboardInterrupt" not in str(result)
     with pytest.raises(husk.RunError, match="timeout: The cell ran longer than 1 s"):
         result.check()
 
@@ -552,6 +559,26 @@ def test_messages_use_the_names_of_this_module(manager):
     with pytest.raises(husk.NotFoundError, match="list_sessions|create_session") as raised:
         manager.execute_code("nosuchsession", "1")
     assert "husk_" not in str(raised.value)
+    with pytest.raises(husk.InvalidError) as raised:
+        manager.execute_code("nosuchsession", "1", run=3)
+    assert str(raised.value) == ("execute_code(): an existing run already has its code: pass the code or run, not both. "
+                                 "help(husk) describes the arguments of each call.")
+
+
+def test_no_message_of_the_library_keeps_c_names():
+    """Messages name functions and fields as in Python. Those of handle.c are about structures, which only the module
+    fills in, so they are not checked.
+    """
+    sources = [re.sub(r'"\s*\n\s*"', "", path.read_text()) for path in (ROOT / "libhusk").glob("*.c") if path.name != "handle.c"]
+    texts = [text for source in sources for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', source)]
+    messages = [text.replace("%s()", "husk_execute()") for text in texts if re.search(r"(husk_\w+|%s)\(\)|^husk\.h ", text)]
+    functions = [f"{text}()" for text in texts if re.fullmatch(r"husk_[a-z_]+", text)]
+    assert len(messages) > 25 and len(functions) > 15
+    for text in messages + functions:
+        shown = _lib.message(text.encode(), "misuse" if re.search(r"\(\): |^husk\.h", text) else "")
+        assert not re.search(r"husk_|husk\.h|NULL|(?<![\w'])\.[a-z]", shown), shown
+        for name in re.findall(r"(\w+)\(\)", shown):
+            assert hasattr(husk, name) or hasattr(husk.SandboxManager, name), shown
 
 
 def test_structures_match_the_header():

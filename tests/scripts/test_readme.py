@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 
 import pytest
 from conftest import ROOT, containers
@@ -22,11 +23,12 @@ def section(title):
     return found
 
 
-def run(tmp_path, title, **more):
-    """Returns the output of the section's block. It runs in a folder below the home, because `husk run` does not copy
-    the home itself.
+def run(tmp_path, title, change=str, **more):
+    """Returns the output of the section's block, after `change`. It runs in a folder below the home, because `husk run`
+    does not copy the home itself.
     """
     _, language, _, code = section(title)
+    code = change(code)
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
     env = environment(tmp_path, **more)
@@ -37,7 +39,7 @@ def run(tmp_path, title, **more):
 
 
 def test_every_block_is_known():
-    titles = ["Two commands", "Connect a client", "From a script", "From a terminal"]
+    titles = ["Two commands", "Connect a client", "From a script", "From a terminal", "Over HTTP"]
     assert len(list(blocks(TEXT))) == len(titles)
     for title in titles:
         assert section(title)[1] in ("sh", "python") and not section(title)[2]
@@ -47,7 +49,7 @@ def test_ci_runs_the_same_two_commands():
     assert commands(section("Two commands")[3]) == MAKE
     assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
-    assert all(f"run: {command}\n" in workflow for command in MAKE)
+    assert all(f"run: sudo {command}\n" in workflow for command in MAKE)
 
 
 def test_the_client_configuration_works(tmp_path):
@@ -68,6 +70,21 @@ def test_the_script_runs(tmp_path):
 def test_the_terminal_commands_run(tmp_path):
     lines = run(tmp_path, "From a terminal")
     assert lines[:5] == ["hello from a session", "exit code 3", "42", "'hello, you'", "[1] 15.4"]
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
+
+
+def test_the_http_commands_run(tmp_path):
+    port = free_port()
+    text = "\n".join(run(tmp_path, "Over HTTP", change=lambda code: code.replace("8765", port) + "\nwait\n"))
+    assert '"name":"demo"' in text
+    assert '"result":{"text/plain":"42"}' in text
+    assert '{"run":2,"state":"running"}' in text
+    assert f"http://127.0.0.1:{port}/mcp" in (tmp_path / "work" / "connect.txt").read_text()
 
 
 @pytest.mark.parametrize("tool", ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "session_info",

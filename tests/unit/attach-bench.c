@@ -1,16 +1,15 @@
 #include "tests/unit/attach-bench.h"
 
 #include <signal.h>
-#include <sys/socket.h>
 
-#include "attach/sockets.h"
+#include "api/sockets.h"
 #include "base/alloc.h"
 #include "tests/unit/unit.h"
 
 struct bench b;
 struct fake *fake;
 struct conversation *conversation;
-struct attach_server *server;
+struct local_server *server;
 struct attach *attach;
 char *session;
 struct got got, other;
@@ -33,13 +32,16 @@ void open_server(void)
 {
 	manager = manager_new(b.loop, &b.config);
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
-	server = attach_server_new(b.loop, &b.config, conversation);
+	server = local_server_new(
+		&(struct api_spec){
+			.loop = b.loop, .config = &b.config, .manager = manager, .conversation = conversation },
+		/* api= */ NULL);
 }
 
 void close_server(void)
 {
 	manager = manager_free(manager);
-	server = attach_server_free(server);
+	server = local_server_free(server, /* manager_gone= */ true);
 }
 
 void on_lost(void *ctx UNUSED, const struct fail *f)
@@ -49,11 +51,8 @@ void on_lost(void *ctx UNUSED, const struct fail *f)
 
 struct attach *connect_client(void)
 {
-	int pair[2];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	assert_int_equal(attach_serve(server, pair[0]), 0);
-	struct attach *a = attach_new(&(struct attach_spec){ .loop = b.loop, .fd = pair[1], .on_lost = on_lost });
-	assert_non_null(a);
+	struct attach *a = attach_new(&(struct attach_spec){ .loop = b.loop, .server = server, .fd = -1 });
+	attach_watch(a, session, on_lost, NULL);
 	return a;
 }
 

@@ -2,15 +2,15 @@
 #ifndef HUSK_TESTS_ATTACH_BENCH_H
 #define HUSK_TESTS_ATTACH_BENCH_H
 
+#include "api/local.h"
 #include "attach/client.h"
-#include "attach/server.h"
 #include "base/buf.h"
 #include "tests/unit/manager-bench.h"
 
 extern struct bench b;
 extern struct fake *fake;
 extern struct conversation *conversation;
-extern struct attach_server *server;
+extern struct local_server *server;
 extern struct attach *attach;
 extern char *session; /* created by the conversation's own client */
 

@@ -1,7 +1,6 @@
 #include "tests/unit/postgres-server.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <grp.h>
 #include <libpq-fe.h>
@@ -14,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/loop.h"
 #include "base/strv.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #define READY_MS 120000
@@ -152,18 +152,13 @@ void postgres_signal_all(int signo)
 		fclose(children);
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED, int type UNUSED, struct FTW *ftw UNUSED)
-{
-	return remove(path);
-}
-
 void postgres_end(void)
 {
 	/* The next server removes the shared memory of a killed one. */
 	if (server < 0)
 		postgres_restart();
 	end_with(SIGQUIT);
-	nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(dir);
 	free(bin);
 	free(dir);
 	free(data);

@@ -1,6 +1,6 @@
 #include "tests/unit/store-bench.h"
+#include "tests/unit/scratch.h"
 
-#include <ftw.h>
 #include <libpq-fe.h>
 #include <sqlite3.h>
 
@@ -47,17 +47,12 @@ void bench_init(struct bench *b)
 	b->store = store_new(b->loop, &b->config);
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED, int type UNUSED, struct FTW *ftw UNUSED)
-{
-	return remove(path);
-}
-
 void bench_release(struct bench *b)
 {
 	store_free(b->store);
 	loop_run(b->loop);
 	loop_free(b->loop);
-	nftw(b->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(b->dir);
 	free(b->dir);
 	free(b->config.state_dir);
 	free(b->config.database_url);
@@ -261,7 +256,7 @@ static void on_executions(void *ctx, const struct execution_list *list, const st
 void ask_executions(struct bench *b, struct answer *a, const char *session, uint64_t limit)
 {
 	begin(b, a);
-	await(a, store_executions(b->store, session, limit, on_executions, a));
+	await(a, store_executions(b->store, session, /* before= */ 0, limit, on_executions, a));
 }
 
 /* --- exports ----------------------------------------------------------------------------------------------------- */

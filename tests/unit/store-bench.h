@@ -27,6 +27,14 @@ void bench_restart(struct bench *b);
 /* Runs statements on the database directly, without the store. */
 void bench_sql(struct bench *b, const char *sql);
 
+/* SQL that removes what came after version 4 of the schema. */
+#define BENCH_DROP_AFTER_4                                                                                             \
+	"DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; "                 \
+	"DROP INDEX exports_of_session; ALTER TABLE exports DROP COLUMN file; DROP TABLE tasks; DROP TABLE cells; "    \
+	"DROP TABLE answers; DROP TABLE keys; DROP TABLE tenants; ALTER TABLE sessions DROP COLUMN memory; "           \
+	"ALTER TABLE sessions DROP COLUMN labels; ALTER TABLE sessions DROP COLUMN name; "                             \
+	"ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; "
+
 /* The last answer; each call starts with an empty one. Strings are copies that live until the next call. */
 struct answer {
 	struct loop *loop;

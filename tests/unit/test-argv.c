@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "manager/engine/docker/argv.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 static struct container_spec defaults(void)
@@ -30,17 +31,6 @@ static char *golden_path(const char *name)
 	return xasprintf("%s/tests/golden/argv/%s.txt", root ? root : ".", name);
 }
 
-static void read_all(const char *path, struct buf *text)
-{
-	FILE *f = fopen(path, "re");
-	if (!f)
-		fail_msg("cannot read %s", path);
-	char chunk[4096];
-	for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
-		buf_add(text, chunk, n);
-	fclose(f);
-}
-
 static void update(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "we");
@@ -62,7 +52,7 @@ static void check(const char *name, struct strv *argv)
 	strv_release(argv);
 	if (getenv("HUSK_UPDATE_GOLDEN"))
 		update(path, buf_str(&got));
-	read_all(path, &want);
+	scratch_read(path, &want);
 	assert_string_equal(buf_str(&got), buf_str(&want));
 }
 

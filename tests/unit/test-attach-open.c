@@ -2,9 +2,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "api/sockets.h"
 #include "attach/open.h"
-#include "attach/sockets.h"
-#include "attach/wire.h"
 #include "base/alloc.h"
 #include "tests/unit/attach-bench.h"
 #include "tests/unit/unit.h"
@@ -72,7 +71,7 @@ static void test_a_server_is_found_by_its_socket(void **state)
 	FAKE_UNTIL(fake, lost.kind);
 	assert_int_equal(count_sockets(NULL, 0), 0);
 
-	/* Its session still exists and can be opened. */
+	/* The server's session still exists and can be opened. */
 	open_session(session, NULL);
 	assert_int_equal(got.fail.kind, FAIL_NONE);
 	assert_int_equal(opened_how(opened), ATTACH_ADOPTED);
@@ -158,33 +157,45 @@ static void test_a_server_that_accepts_no_clients(void **state)
 
 static void test_a_server_that_is_full(void **state)
 {
-	struct attach *others[31];
+	int others[256];
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		others[i] = connect_client();
+		others[i] = local_server_connect(server);
 	open_session(session, NULL);
 	assert_null(opened);
 	assert_int_equal(got.fail.kind, FAIL_BUSY);
 	assert_int_equal(cause_of(&got.fail), CAUSE_NONE);
-	assert_non_null(strstr(got.fail.message, "32 programs are already attached to this server"));
-	assert_non_null(strstr(got.fail.hint, "Close one of them"));
+	assert_non_null(strstr(got.fail.message, "connections are in use. Close one"));
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		attach_free(others[i]);
+		close(others[i]);
 }
 
-/* A server with another version is not reported as one that accepts no clients. */
+/* A server that speaks another protocol is not reported as one that accepts no clients. */
 static void test_a_server_of_another_version(void **state)
 {
-	AUTO(buf_release) struct buf hello = { 0 };
-	int pair[2];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	json_auto_t *json = json_pack("{s:i}", "version", ATTACH_VERSION + 1);
-	attach_put(&hello, ATTACH_SERVER, ATTACH_HELLO, 0, json);
-	assert_int_equal(write(pair[0], hello.data, hello.len), hello.len);
-	struct attach *a = attach_new(&(struct attach_spec){ .loop = b.loop, .fd = pair[1], .on_lost = on_lost });
-	FAKE_UNTIL(fake, lost.kind);
-	assert_int_equal(cause_of(&lost), CAUSE_OTHER_VERSION);
-	attach_free(a);
-	close(pair[0]);
+	AUTO(freep) char *path = NULL;
+	close_server();
+	attach = attach_free(attach);
+	b.config.attach = false;
+	open_server();
+	free(session);
+	session = create();
+	int fd = sockets_listen(&b.config, &path);
+	assert_true(fd >= 0);
+	forget(&got);
+	attach_open(&(struct open_request){
+		.loop = b.loop, .config = &b.config, .session_id = session, .on_done = on_opened, .ctx = &got });
+	/* Each client is disconnected as soon as it has connected. */
+	while (!got.done) {
+		int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		if (client >= 0)
+			close(client);
+		loop_skip(b.loop, 100);
+		fake_turn(fake, fake_real_ms(), "a refusal");
+	}
+	assert_int_equal(got.fail.kind, FAIL_BUSY);
+	assert_int_equal(cause_of(&got.fail), CAUSE_OTHER_VERSION);
+	close(fd);
+	unlink(path);
 }
 
 static void test_a_server_that_does_not_answer(void **state)

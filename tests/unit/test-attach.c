@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-#include "attach/sockets.h"
-#include "attach/wire.h"
+#include "api/sockets.h"
+#include "attach/client-private.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/work.h"
@@ -13,8 +13,8 @@
 #include "tests/unit/attach-bench.h"
 #include "tests/unit/unit.h"
 
-/* The number of clients that a server accepts. */
-#define CLIENTS 32
+/* The number of connections that a server accepts. */
+#define CONNECTIONS 256
 
 /* --- calls --------------------------------------------------------------------------------------------------------- */
 
@@ -265,8 +265,7 @@ static void test_invalid_requests_are_rejected_with_a_reason(void **state)
 
 	request = a_run(&got, "1");
 	request.interactive = true; /* invalid without a wait */
-	assert_non_null(attach_run(attach, &request, &got.fail));
-	FAKE_UNTIL(fake, got.done);
+	assert_null(attach_run(attach, &request, &got.fail));
 	assert_int_equal(got.fail.kind, FAIL_INVALID);
 }
 
@@ -315,7 +314,6 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 	assert_int_equal(other.ending, ENDING_RUNNING);
 	assert_int_equal(other.run, 2);
 	assert_int_equal(other.earlier, 0);
-	fake_call_end(fake_only(fake), call_number(2), "ok");
 
 	/* The agent gets the report of its own run, and cannot join another one. */
 	assert_non_null(run_as_agent(&got, "1"));
@@ -329,11 +327,11 @@ static void test_runs_of_a_client_and_of_the_agent_do_not_mix(void **state)
 	/* Another client cannot join it either. */
 	struct attach *second = connect_client();
 	request = a_wait(&got, 2);
-	assert_non_null(attach_run(second, &request, &got.fail));
-	FAKE_UNTIL(fake, got.done);
+	assert_null(attach_run(second, &request, &got.fail));
 	assert_int_equal(cause_of(&got.fail), CAUSE_RUN_FOREIGN);
 	attach_free(second);
 
+	fake_call_end(fake_only(fake), call_number(2), "ok");
 	request = a_wait(&other, 2);
 	assert_non_null(attach_run(attach, &request, &other.fail));
 	FAKE_UNTIL(fake, other.done);
@@ -377,7 +375,7 @@ static void test_runs_end_with_the_client(void **state)
 	assert_non_null(attach_run(attach, &request, &other.fail));
 	FAKE_UNTIL(fake, other.done);
 	attach = attach_free(attach);
-	/* Both are interrupted, and acknowledged. */
+	/* Both runs are interrupted, and acknowledged. */
 	FAKE_UNTIL(fake, !fake_call_find(fake_only(fake), 1) && !fake_call_find(fake_only(fake), 2));
 	assert_false(got.done);
 	fake_on_call = NULL;
@@ -413,13 +411,14 @@ static void on_info(void *ctx, const struct session_details *d, const struct fai
 	g->text = xstrdup(d->session.runtime);
 }
 
-static void on_list(void *ctx, const struct session_info *v, size_t n, const struct fail *f)
+static void on_found(void *ctx, const struct session_info *info, const struct fail *f)
 {
 	struct got *g = ctx;
 	g->done = true;
-	assert_null(f);
-	g->n = n;
-	g->id = n ? xstrdup(v[0].id) : NULL;
+	if (f)
+		fail_copy(&g->fail, f);
+	else
+		g->text = xstrdup(info->runtime);
 }
 
 static void on_stop(void *ctx, const struct fail *f)
@@ -472,19 +471,12 @@ static void test_sessions(void **state)
 	assert_string_equal(got.text, "python");
 	assert_int_equal(got.n, 1);
 
+	AUTO(freep) char *made = create();
 	forget(&got);
-	assert_non_null(attach_create(
-		attach, &(struct create_request){ .runtime = runtime_find("node"), .on_done = on_created, .ctx = &got },
-		f));
+	assert_non_null(attach_find(
+		attach, &(struct attach_find_request){ .session_id = made, .on_done = on_found, .ctx = &got }, f));
 	FAKE_UNTIL(fake, got.done);
-	assert_int_equal(got.fail.kind, FAIL_NONE);
-	AUTO(freep) char *made = take_ptr(got.id);
-
-	forget(&got);
-	assert_non_null(attach_list(attach, &(struct attach_list_request){ .on_done = on_list, .ctx = &got }, f));
-	FAKE_UNTIL(fake, got.done);
-	assert_int_equal(got.n, 2);
-	assert_string_equal(got.id, session);
+	assert_string_equal(got.text, "python");
 
 	forget(&got);
 	assert_non_null(
@@ -492,6 +484,12 @@ static void test_sessions(void **state)
 	FAKE_UNTIL(fake, got.done);
 	assert_int_equal(got.fail.kind, FAIL_NONE);
 	assert_int_equal(fake_count(fake), 1);
+
+	forget(&got);
+	assert_non_null(attach_find(
+		attach, &(struct attach_find_request){ .session_id = made, .on_done = on_found, .ctx = &got }, f));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SESSION);
 }
 
 /* --- a connection that ends ---------------------------------------------------------------------------------------- */
@@ -511,41 +509,6 @@ static void test_a_server_that_ends_answers_everything(void **state)
 	assert_int_equal(cause_of(&got.fail), CAUSE_NO_SERVER);
 }
 
-/* The server closes a connection on which bytes violate the protocol. */
-static void send_and_expect_the_end(const void *data, size_t n)
-{
-	int pair[2];
-	char rest[4096];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	assert_int_equal(attach_serve(server, pair[0]), 0);
-	assert_int_equal(write(pair[1], data, n), n);
-	ssize_t r = -1;
-	FAKE_UNTIL(fake, (r = recv(pair[1], rest, sizeof(rest), MSG_DONTWAIT)) == 0);
-	close(pair[1]);
-}
-
-/* evidence: attach-bounds */
-static void test_a_client_that_violates_the_protocol_is_disconnected(void **state)
-{
-	AUTO(buf_release) struct buf frames = { 0 };
-	send_and_expect_the_end("GET / HTTP/1.1\r\n\r\n", 18);
-	/* No hello. */
-	json_auto_t *call = json_pack("{s:s}", "op", "list");
-	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 1, call);
-	send_and_expect_the_end(frames.data, frames.len);
-	/* A call's number does not increase. */
-	json_auto_t *hello = json_pack("{s:i}", "version", 1);
-	buf_reset(&frames);
-	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
-	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 2, call);
-	attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, 2, call);
-	send_and_expect_the_end(frames.data, frames.len);
-	/* Other clients are not affected. */
-	assert_non_null(run(attach, &got, "1"));
-	FAKE_UNTIL(fake, got.done);
-	assert_int_equal(got.ending, ENDING_OK);
-}
-
 static bool is_closed(int fd)
 {
 	char rest[4096];
@@ -553,29 +516,48 @@ static bool is_closed(int fd)
 }
 
 /* evidence: attach-bounds */
+/* Bytes that are not HTTP are answered and end the connection. Other clients are not affected. */
+static void test_a_client_that_violates_the_protocol_is_disconnected(void **state)
+{
+	static const char *const bad[] = { "no HTTP\r\n\r\n",
+					   "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: "
+					   "chunked\r\n\r\n" };
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(closep) int fd = local_server_connect(server);
+		assert_int_equal(write(fd, bad[i], strlen(bad[i])), strlen(bad[i]));
+		FAKE_UNTIL(fake, is_closed(fd));
+	}
+	assert_non_null(run(attach, &got, "1"));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.ending, ENDING_OK);
+}
+
+/* evidence: attach-bounds */
 static void test_silent_and_excess_clients_are_disconnected(void **state)
 {
-	int silent[CLIENTS + 1];
+	int silent[CONNECTIONS + 1];
 	char path[512], text[4096] = "";
 	attach = attach_free(attach);
+	for (int i = 0; i < 20; i++)
+		fake_turn(fake, fake_real_ms(), "the end of the connection");
 	assert_int_equal(count_sockets(path, sizeof(path)), 1);
-	for (int i = 0; i < CLIENTS + 1; i++) {
+	for (int i = 0; i < CONNECTIONS + 1; i++) {
 		while ((silent[i] = sockets_dial(path)) == -EAGAIN)
 			fake_turn(fake, fake_real_ms(), "a server that accepts");
 		assert_true(silent[i] >= 0);
 	}
 	ssize_t n = -1;
-	FAKE_UNTIL(fake, (n = recv(silent[CLIENTS], text, sizeof(text) - 1, MSG_DONTWAIT)) > 0);
-	assert_non_null(strstr(text + FRAME_HEADER_SIZE, "\"busy\""));
-	FAKE_UNTIL(fake, is_closed(silent[CLIENTS]));
-	/* A client that sends no hello is disconnected and frees its place. */
+	FAKE_UNTIL(fake, (n = recv(silent[CONNECTIONS], text, sizeof(text) - 1, MSG_DONTWAIT)) > 0);
+	assert_non_null(strstr(text, " 503 "));
+	FAKE_UNTIL(fake, is_closed(silent[CONNECTIONS]));
+	/* A client that sends no request is disconnected and frees its place. */
 	assert_false(is_closed(silent[0]));
-	loop_skip(b.loop, 6000);
-	FAKE_UNTIL(fake, is_closed(silent[0]) && is_closed(silent[CLIENTS - 1]));
+	loop_skip(b.loop, 11000);
+	FAKE_UNTIL(fake, is_closed(silent[0]) && is_closed(silent[CONNECTIONS - 1]));
 	attach = connect_client();
 	assert_non_null(run(attach, &got, "1"));
 	FAKE_UNTIL(fake, got.done);
-	for (int i = 0; i < CLIENTS + 1; i++)
+	for (int i = 0; i < CONNECTIONS + 1; i++)
 		close(silent[i]);
 }
 
@@ -583,28 +565,23 @@ static void test_silent_and_excess_clients_are_disconnected(void **state)
 /* Answers that a client does not read are bounded, and other clients do not wait for them. */
 static void test_a_client_that_does_not_read_is_disconnected(void **state)
 {
-	AUTO(buf_release) struct buf frames = { 0 };
-	json_auto_t *hello = json_pack("{s:i}", "version", 1), *list = json_pack("{s:s}", "op", "list");
-	int pair[2];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
-	assert_int_equal(attach_serve(server, pair[0]), 0);
-	attach_put(&frames, ATTACH_CLIENT, ATTACH_HELLO, 0, hello);
-	for (uint32_t number = 1; number <= 60000; number++)
-		attach_put(&frames, ATTACH_CLIENT, ATTACH_CALL, number, list);
+	AUTO(buf_release) struct buf requests = { 0 };
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&requests, "GET /v1/sessions/%s?brief=true HTTP/1.1\r\nHost: a\r\n\r\n", session);
+	AUTO(closep) int fd = local_server_connect(server);
 	/* The client sends until the server stops reading from it. */
 	size_t sent = 0;
 	for (int stuck = 0; stuck < 20; stuck++) {
-		ssize_t n = write(pair[1], frames.data + sent, frames.len - sent);
+		ssize_t n = send(fd, requests.data + sent, requests.len - sent, MSG_DONTWAIT);
 		if (n > 0)
 			stuck = 0;
 		sent += n > 0 ? (size_t)n : 0;
 		fake_turn(fake, fake_real_ms(), "a reader");
 	}
-	assert_true(sent < frames.len);
+	assert_true(sent < requests.len);
 	assert_non_null(run(attach, &got, "1"));
 	FAKE_UNTIL(fake, got.done);
 	assert_int_equal(got.ending, ENDING_OK);
-	close(pair[1]);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, attach_bench_begin, attach_bench_end)

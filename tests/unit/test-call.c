@@ -22,7 +22,7 @@ static void on_reply(void *ctx, struct call *call, const struct buf *text)
 	w->reply = xstrndup((const char *)text->data, text->len);
 }
 
-static void on_progress(void *ctx, json_t *message)
+static void on_progress(void *ctx, struct call *call UNUSED, json_t *message)
 {
 	struct wire *w = ctx;
 	assert_null(w->reply);

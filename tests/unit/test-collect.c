@@ -327,6 +327,16 @@ static void test_long_strings_are_whole(void **state)
 	assert_string_equal(r.displays[3].parts[0].data, "two");
 }
 
+/* A short message is parsed and printed again. */
+static void test_numbers_are_passed_on(void **state)
+{
+	AUTO(collect_freep) struct collect *c = collect_new(&config);
+	AUTO(run_result_release) struct run_result r = { 0 };
+	assert_int_equal(feed(c, FRAME_RESULT, "{\"data\":{\"application/json\":[0.1,0.30000000000000004,7]}}"), 0);
+	collect_finish(c, &r);
+	assert_string_equal(r.result.parts[0].data, "[0.1,0.30000000000000004,7]");
+}
+
 /* evidence: loop-work */
 /* Objects and lists in a bundle are passed on unchanged. Invalid JSON is rejected. */
 static void test_trees_are_passed_on(void **state)
@@ -385,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_a_plain_run),
 		cmocka_unit_test(test_nothing_after_the_end),
 		cmocka_unit_test(test_long_strings_are_whole),
+		cmocka_unit_test(test_numbers_are_passed_on),
 		cmocka_unit_test(test_trees_are_passed_on),
 		cmocka_unit_test(test_objects_of_many_members_are_not_parsed),
 		cmocka_unit_test(test_hostile_frames),

@@ -76,12 +76,12 @@ static void test_places_in_a_session(void **state)
 		{ "new", "folder", true, false, "new" },	   { "data/", "folder", true, true, "data/" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		bool asks;
+		bool may_be_folder;
 		AUTO(freep) char *place =
-			cp_place(cases[i].path, cases[i].base, cases[i].content, cases[i].many, &asks);
+			cp_place(cases[i].path, cases[i].base, cases[i].content, cases[i].many, &may_be_folder);
 		assert_string_equal(place, cases[i].place);
 		/* The session is asked only if there is one source and the path may be a file or a folder. */
-		assert_int_equal(asks, streq(cases[i].path, "b.csv"));
+		assert_int_equal(may_be_folder, streq(cases[i].path, "b.csv"));
 	}
 	assert_true(cp_is_content(".") && cp_is_content("a/."));
 	assert_false(cp_is_content("a.") || cp_is_content("") || cp_is_content(".."));

@@ -34,6 +34,20 @@ static void names_the_file_in_the_way(void **state)
 	unlink(file);
 }
 
+static void finds_root_and_home(void **state)
+{
+	AUTO(freep) char *home = realpath(scratch, NULL), *link = xasprintf("%s/link", scratch),
+			 *below = xasprintf("%s/below", home);
+	assert_int_equal(symlink(home, link), 0);
+	setenv("HOME", link, 1);
+	assert_true(dirs_is_root_or_home("/"));
+	assert_true(dirs_is_root_or_home(home));
+	assert_false(dirs_is_root_or_home(below));
+	unsetenv("HOME");
+	assert_false(dirs_is_root_or_home(home));
+	unlink(link);
+}
+
 static int make_scratch(void **state)
 {
 	return mkdtemp(scratch) ? 0 : -1;
@@ -49,6 +63,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(creates_private_directories),
 		cmocka_unit_test(names_the_file_in_the_way),
+		cmocka_unit_test(finds_root_and_home),
 	};
 	return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

@@ -1,7 +1,6 @@
 /* kernels/disk/disk, kernels/disk/usage, kernels/disk/unlinked: what is counted, and what counts as hidden. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/proc.h"
 #include "kernels/disk/disk.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #define MIB (1ull << 20)
@@ -34,14 +34,9 @@ static int set_up_in_memory(void **state)
 	return mkdtemp(folder) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *where)
-{
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
-	return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(folder);
 }
 
 static int make_file(int dir, const char *name, size_t written, off_t length)

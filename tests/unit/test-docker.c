@@ -10,6 +10,7 @@
 #include "base/stream.h"
 #include "manager/engine/docker/quota.h"
 #include "manager/engine/open.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #define FIRST "a000000000000000000000000000000000000000000000000000000000000000"
@@ -88,12 +89,7 @@ static bool logged(const char *words)
 {
 	AUTO(freep) char *path = path_of("log");
 	AUTO(buf_release) struct buf text = { 0 };
-	char chunk[4096];
-	FILE *f = fopen(path, "re");
-	assert_non_null(f);
-	for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
-		buf_add(&text, chunk, n);
-	fclose(f);
+	scratch_read(path, &text);
 	return strstr(buf_str(&text), words) != NULL;
 }
 

@@ -6,19 +6,14 @@
 #include "base/buf.h"
 #include "manager/doctor/doctor-private.h"
 #include "manager/engine/docker/info.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 static void sample(const char *name, struct buf *text)
 {
 	const char *root = getenv("HUSK_SOURCE_ROOT");
 	AUTO(freep) char *path = xasprintf("%s/tests/golden/info/%s.json", root ? root : ".", name);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		fail_msg("cannot read %s", path);
-	char chunk[4096];
-	for (size_t n; (n = fread(chunk, 1, sizeof(chunk), f)) > 0;)
-		buf_add(text, chunk, n);
-	fclose(f);
+	scratch_read(path, text);
 }
 
 static void read_sample(const char *name, struct engine_answer *ret)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include "manager/files/source.h"
 #include "manager/files/vault.h"
 #include "manager/line/line.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #define SIZE (3u << 20)
@@ -79,11 +79,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st UNUSED, int kind UNUSED, struct FTW *at UNUSED)
-{
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	if (b.download)
@@ -100,7 +95,7 @@ static int tear_down(void **state)
 	loop_free(b.loop);
 	fail_release(&b.fail);
 	strv_release(&b.notices);
-	(void)nftw(folder, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+	(void)scratch_remove(folder);
 	free(take_ptr(folder));
 	return 0;
 }

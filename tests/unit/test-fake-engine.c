@@ -301,7 +301,8 @@ static void unacknowledged_frames_are_replayed(void **state)
 	buf_reset(&b.frames);
 	attach("husk-a");
 	FAKE_UNTIL(b.fake, heard("21:1:{\"ending\":\"ok\""));
-	assert_true(heard("23:1:{\"kind\":\"execute\",\"state\":\"ended\"}\n16:1:so far\n"));
+	assert_true(heard(
+		"23:1:{\"kind\":\"execute\",\"state\":\"ended\",\"told\":0,\"by\":\"\",\"detached\":false}\n16:1:so far\n"));
 }
 
 static void frames_can_come_byte_by_byte(void **state)

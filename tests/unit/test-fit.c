@@ -1,7 +1,7 @@
 /* kernels/fit: a folder takes the place of the image, with interpreters that the test makes. */
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -53,15 +53,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	fit_release(&f);
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(root);
 }
 
 static void everything_missing_is_listed(void **state)

@@ -154,7 +154,7 @@ static void packages_are_installed_into_the_fitted_image(void **state)
 {
 	struct dependency wanted = { "pandas", "2.2.3" };
 	got.done = 0;
-	fake_hold(fake, FAKE_CREATE); /* of the container that installs */
+	fake_hold(fake, FAKE_CREATE); /* holds the container that installs */
 	struct op *op = manager_create(conversation,
 				       &(struct create_request){ .runtime = runtime_find("python"),
 								 .image = "tools",

@@ -133,6 +133,69 @@ static void calls_share_a_connection(void **state)
 	assert_int_equal(http_server_connections(r->server.server), 0);
 }
 
+/* Answers with the content of the files that came with the request. */
+static void echo_files(struct http_rig *rig UNUSED, struct http_request *r)
+{
+	int files[CHANNEL_FILES_MAX];
+	char content[64];
+	AUTO(buf_release) struct buf all = { 0 };
+	size_t n = http_request_take_files(r, files);
+	for (size_t i = 0; i < n; i++) {
+		ssize_t got = read(files[i], content, sizeof(content));
+		buf_printf(&all, "%.*s;", (int)got, content);
+		close(files[i]);
+	}
+	http_reply(r, 200, NULL, all.data, all.len);
+}
+
+static int dial(void *ctx)
+{
+	return http_rig_connect(ctx);
+}
+
+static void open_files_come_with_their_request(void **state)
+{
+	struct rig *r = *state;
+	struct fail f = { 0 };
+	int files[2] = { open(r->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600),
+			 open("/dev/null", O_RDONLY | O_CLOEXEC) };
+	r->server.on_other = echo_files;
+	http_client_free(r->client);
+	r->client = http_client_new(
+		&(struct http_client_spec){ .loop = r->server.loop, .dial = dial, .dial_ctx = &r->server }, &f);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pwrite(files[0], "mine", 4, 0), 4);
+		lseek(files[0], 0, SEEK_SET);
+		r->ended = 0;
+		buf_reset(&r->got);
+		r->call = http_call_new(r->client, &(struct http_call_spec){ .method = "POST",
+									     .target = "/other",
+									     .files = files,
+									     .n_files = 2,
+									     .on_head = got_head,
+									     .on_data = got_data,
+									     .on_end = got_end,
+									     .ctx = r });
+		turn_until(r, &r->ended);
+		assert_string_equal(buf_str(&r->got), "mine;;");
+	}
+	/* Files that nobody takes do not come with the next request. */
+	lseek(files[0], 0, SEEK_SET);
+	r->ended = 0;
+	r->call = http_call_new(r->client, &(struct http_call_spec){ .method = "GET",
+								     .target = "/text",
+								     .files = files,
+								     .n_files = 2,
+								     .on_head = got_head,
+								     .on_data = got_data,
+								     .on_end = got_end,
+								     .ctx = r });
+	turn_until(r, &r->ended);
+	assert_string_equal(fetch(r, "GET", "/other", NULL), "");
+	close(files[0]);
+	close(files[1]);
+}
+
 static void large_answers_arrive(void **state)
 {
 	struct rig *r = *state;
@@ -473,6 +536,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_share_a_connection),
+		TEST(open_files_come_with_their_request),
 		TEST(large_answers_arrive),
 		TEST(bodies_can_be_streamed),
 		TEST(a_freed_call_closes_its_request),

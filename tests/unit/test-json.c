@@ -34,10 +34,24 @@ static void prints_as_jansson_does(void **state)
 
 static void numbers_have_no_superfluous_digits(void **state)
 {
-	AUTO(buf_release) struct buf out = { 0 };
-	json_auto_t *value = json_real(0.1);
-	json_print(&out, value);
-	assert_string_equal(buf_str(&out), "0.1");
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = {
+		{ 0.1, "0.1" },
+		{ 1e300, "1e300" },
+		{ -2, "-2.0" },
+		{ 2.0 / 3, "0.6666666666666666" },
+		{ 0.1 + 0.2, "0.30000000000000004" },
+		{ 5e-324, "4.94065645841247e-324" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(buf_release) struct buf out = { 0 };
+		json_auto_t *value = json_real(cases[i].value);
+		json_print(&out, value);
+		assert_string_equal(buf_str(&out), cases[i].text);
+		assert_true(strtod(buf_str(&out), NULL) == cases[i].value);
+	}
 }
 
 /* Each byte is tested at each position within eight bytes, and next to every other byte. */

@@ -71,7 +71,7 @@ static void errors_are_worded_once_and_completely(void **state)
 		       "ValueError", "no", "Traceback\nValueError: no|");
 	assert_trouble(trouble_of_result(&(struct run_result){ .ending = ENDING_OOM, .detail = detail, .lost = lost }),
 		       "OutOfMemory", "killed for memory",
-		       "OutOfMemory: killed for memory|husk: gone with the interpreter: x (int)|");
+		       "OutOfMemory: killed for memory|husk: lost with the interpreter: x (int)|");
 	assert_trouble(
 		trouble_of_result(&(struct run_result){
 			.ending = ENDING_TIMEOUT, .error_type = type, .error_message = message, .detail = detail }),
@@ -155,7 +155,7 @@ static void files_of_a_killed_face_are_removed(void **state)
 	place_sweep(place);
 	assert_int_equal(access(used.folder, F_OK), -1);
 	assert_int_equal(rmdir(place) | rmdir(folder), 0);
-	/* In folders whose names make socket paths too long. */
+	/* The name of this folder makes socket paths too long. */
 	char deep[200];
 	memset(deep, 'x', sizeof(deep));
 	memcpy(deep, "/tmp/", 5);

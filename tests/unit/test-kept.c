@@ -2,11 +2,11 @@
 #include "manager/store/kept.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 static struct kept_place place;
@@ -22,14 +22,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st UNUSED, int type UNUSED, struct FTW *ftw UNUSED)
-{
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(folder);
 	free(take_ptr(folder));
 	strv_release(&found);
 	fail_release(&failure);

@@ -1,9 +1,8 @@
 /* manager/store/key: sealing, and seals that do not open. */
 #include "manager/store/key.h"
 
-#include <ftw.h>
-
 #include "base/alloc.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 static char dir[] = "/tmp/husk-test-key-XXXXXX";
@@ -75,14 +74,9 @@ static int make_dir(void **state)
 	return mkdtemp(dir) ? 0 : -1;
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED, int type UNUSED, struct FTW *ftw UNUSED)
-{
-	return remove(path);
-}
-
 static int remove_dir(void **state)
 {
-	return nftw(dir, remove_entry, 4, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(dir);
 }
 
 int main(void)

@@ -38,6 +38,25 @@ static void a_frame_renews_the_lease(void **state)
 	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
 }
 
+static void the_lease_before_the_first_frame_may_be_longer(void **state)
+{
+	struct lease l;
+	uint64_t mono = 0, boot = 0;
+	lease_init(&l, LEASE, 0, mono, boot);
+	lease_start_with(&l, LEASE / 2);
+	assert_int_equal(run(&l, &mono, &boot, 39), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+	lease_init(&l, LEASE, 0, mono, boot);
+	lease_start_with(&l, 2 * LEASE);
+	assert_int_equal(run(&l, &mono, &boot, 79), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+	lease_init(&l, LEASE, 0, mono, boot);
+	lease_start_with(&l, 2 * LEASE);
+	lease_renew(&l, mono);
+	assert_int_equal(run(&l, &mono, &boot, 39), LEASE_RUNS);
+	assert_int_equal(run(&l, &mono, &boot, 1), LEASE_OVER);
+}
+
 static void a_pause_of_the_container_is_forgiven_for_a_quarter(void **state)
 {
 	struct lease l;
@@ -157,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lease_ends_without_a_controller),
 		cmocka_unit_test(a_frame_renews_the_lease),
+		cmocka_unit_test(the_lease_before_the_first_frame_may_be_longer),
 		cmocka_unit_test(a_pause_of_the_container_is_forgiven_for_a_quarter),
 		cmocka_unit_test(a_suspend_before_the_end_is_forgiven_for_a_quarter),
 		cmocka_unit_test(repeated_gaps_do_not_extend_a_lease),

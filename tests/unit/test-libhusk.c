@@ -1,12 +1,12 @@
 /* libhusk on the fake engine: calls that wait, from several threads, with deadlines, cancels and every kind of
  * misuse. Also built with TSan. The engine runs on the library's own loop. */
-#include <ftw.h>
 #include <pthread.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
 #include "libhusk/open.h"
 #include "tests/fake-engine/fake-pid1.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 static struct fake *fake;
@@ -80,11 +80,6 @@ static int setup(void **unused)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED, int type UNUSED, struct FTW *ftw UNUSED)
-{
-	return remove(path);
-}
-
 static int teardown(void **unused)
 {
 	if (husk)
@@ -92,7 +87,7 @@ static int teardown(void **unused)
 	husk = NULL;
 	thread_do(end_fake, NULL);
 	thread_release();
-	nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(dir);
 	free(dir);
 	free(state);
 	free(data);
@@ -184,6 +179,25 @@ static void output_comes_in_whole_lines(void **unused)
 	assert_string_equal(notes, "[one\n][two\nthree\n][end]");
 	husk_result_free(r);
 	assert_null(husk_stop(conversation, s->id, NULL));
+	husk_session_free(s);
+}
+
+static void cancel_at_output(void *ctx, int stream UNUSED, const char *text UNUSED, size_t n UNUSED)
+{
+	husk_cancel(ctx);
+}
+
+/* The run never ends: the call ends because its callback gets the line. */
+static void an_incomplete_line_is_held_back_only_briefly(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_cancel *cancel = NULL;
+	assert_null(husk_cancel_new(&cancel));
+	struct husk_run options = { .size = sizeof(options), .on_output = cancel_at_output, .ctx = cancel };
+	struct husk_wait wait = { .size = sizeof(wait), .cancel = cancel, .deadline_ms = 20000 };
+	expect(husk_execute(conversation, s->id, "print hang", &options, &wait, &(struct husk_result *){ NULL }),
+	       "cancelled", "cancelled");
+	husk_cancel_free(cancel);
 	husk_session_free(s);
 }
 
@@ -656,6 +670,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_session_is_created_used_and_stopped),
 		TEST(output_comes_in_whole_lines),
+		TEST(an_incomplete_line_is_held_back_only_briefly),
 		TEST(a_run_outlives_its_request),
 		TEST(a_status_reports_memory_disks_and_times),
 		TEST(an_interpreter_answers_queries),

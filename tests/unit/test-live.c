@@ -12,7 +12,6 @@ struct bench {
 	struct dispatch d;
 	struct run_waiter waiter;
 	struct live live;
-	struct run_request request;
 	uint32_t call;
 	struct buf shown; /* streams unchanged, displays as <…> */
 };
@@ -65,8 +64,7 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 
 static int set_up(void **state)
 {
-	b = (struct bench){ .loop = loop_new(), .request = { .on_output = show_text, .on_display = show_display } };
-	b.live.request = &b.request;
+	b = (struct bench){ .loop = loop_new(), .live = { .viewer = { show_text, show_display } } };
 	b.waiter = (struct run_waiter){ .on_output = on_output,
 					.on_tail = on_tail,
 					.on_display = on_display,
@@ -181,7 +179,7 @@ static void output_between_two_waits_comes_first(void **state)
 	feed(FRAME_OUT, "told ");
 	run_leave(&b.waiter);
 	live_release(&b.live);
-	b.live = (struct live){ .request = &b.request };
+	b.live = (struct live){ .viewer = { show_text, show_display } };
 	buf_reset(&b.shown);
 	feed(FRAME_OUT, "missed ");
 	feed(FRAME_DISPLAY, DISPLAY("d", ""));

@@ -109,6 +109,54 @@ static void restarting_a_timer_moves_it(void **state)
 	loop_free(loop);
 }
 
+static void again(void *ctx)
+{
+	struct ticks *t = ctx;
+	t->n++;
+	timer_start(t->timer, 0, 0);
+}
+
+/* Turns take microseconds. With a wait of 1 ms in each, fewer than 50 of them would fit. */
+static void a_timer_of_0_ms_neither_waits_nor_starves_others(void **state)
+{
+	struct loop *loop = loop_new();
+	struct ticks t = { .loop = loop }, last = { .loop = loop, .stop_after = 1 };
+	struct timer *later = timer_new(loop, tick, &last);
+	t.timer = timer_new(loop, again, &t);
+	timer_start(later, 50, 0);
+	timer_start(t.timer, 0, 0);
+	assert_true(timer_active(t.timer));
+	assert_int_equal(loop_run(loop), 42);
+	assert_true(t.n > 200);
+	timer_stop(t.timer);
+	assert_false(timer_active(t.timer));
+	timer_free(t.timer);
+	timer_free(later);
+	assert_int_equal(loop_run(loop), 0);
+	loop_free(loop);
+}
+
+static void moves_from_0_ms_to_later_and_back(void **state)
+{
+	struct loop *loop = loop_new();
+	char order[8] = "";
+	struct mark marks[] = { { order, 'a' }, { order, 'b' } };
+	struct timer *a = timer_new(loop, note, &marks[0]);
+	struct timer *b = timer_new(loop, note, &marks[1]);
+	timer_start(a, 0, 0);
+	timer_start(b, 60000, 0);
+	timer_start(a, 10, 0);
+	timer_start(b, 0, 0);
+	loop_run(loop);
+	assert_string_equal(order, "ba");
+	timer_start(a, 0, 0);
+	timer_free(a);
+	loop_run(loop);
+	assert_string_equal(order, "ba");
+	timer_free(b);
+	loop_free(loop);
+}
+
 static void free_inside(void *ctx)
 {
 	struct ticks *t = ctx;
@@ -246,6 +294,8 @@ int main(void)
 		cmocka_unit_test(a_timer_is_not_early),
 		cmocka_unit_test(repeats_until_stopped),
 		cmocka_unit_test(restarting_a_timer_moves_it),
+		cmocka_unit_test(a_timer_of_0_ms_neither_waits_nor_starves_others),
+		cmocka_unit_test(moves_from_0_ms_to_later_and_back),
 		cmocka_unit_test(may_be_freed_from_inside),
 		cmocka_unit_test(signals_are_events),
 		cmocka_unit_test(time_can_be_skipped),

@@ -1,11 +1,10 @@
-/* mcp/next-step and cli/next-step: each face words its own next step with its own tools or verbs. */
+/* mcp/next-step and cli/report: each face words its own next step with its own tools or verbs. */
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
 
 #include "base/alloc.h"
-#include "cli/next-step.h"
-#include "cli/options.h"
+#include "cli/report.h"
 #include "mcp/next-step.h"
 #include "mcp/tools.h"
 
@@ -183,6 +182,14 @@ static void errors_that_need_a_hint(void **state)
 	expect_hint(false, NULL,
 		    "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)",
 		    "apt cannot be used");
+	/* A session without a network is not told to install something in it. */
+	expect_hint(true, NULL,
+		    "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)",
+		    "apt cannot be used, and this session has no network: call create_session and name packages in "
+		    "`dependencies`.");
+	expect_hint(false, NULL, "/usr/bin/python3: No module named black\n", "(pip install black)");
+	expect_hint(false, NULL, "/usr/bin/python3: No module named sklearn.svm\n", "(pip install scikit-learn)");
+	expect_hint(false, NULL, "/usr/bin/python3: No module named json.__main__; 'json' is a package\n", NULL);
 	expect_hint(true, "URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>",
 		    "This session has no network. Call create_session with network: true");
 	expect_hint(false, "URLError", "<urlopen error [Errno -3] Temporary failure in name resolution>", NULL);
@@ -192,11 +199,38 @@ static void errors_that_need_a_hint(void **state)
 	expect_hint(false, NULL, "cat: /home/sandbox/x: No such file or directory", NULL);
 }
 
+/* R's warning and the cause of a Node error have the reason, not the message. Warnings of other errors are not read. */
+static void reasons_outside_the_message_are_found(void **state)
+{
+	static const struct run_terms cell;
+	struct run_result run = { .ending = ENDING_ERROR,
+				  .offline = true,
+				  .error_type = (char *)"simpleError",
+				  .error_message = (char *)"cannot open the connection",
+				  .stderr_text = (char *)"  URL 'http://x/': status was 'Could not resolve hostname'" };
+	expect_run(run, cell, "This session has no network. ");
+	run.stderr_text = (char *)"  cannot open file '/Users/me/x.csv': No such file or directory";
+	expect_run(run, cell, "bring the file in with import_files");
+	run.error_message = (char *)"object 'x' not found";
+	expect_run(run, cell, NULL);
+	run.error_message = (char *)"fetch failed";
+	expect_run(run, cell, NULL);
+	run.error_traceback = (char *)"  [cause]: Error: getaddrinfo EAI_AGAIN example.org";
+	expect_run(run, cell, "This session has no network. ");
+	run.offline = false;
+	expect_run(run, cell, NULL);
+	run = (struct run_result){ .ending = ENDING_OK,
+				   .stderr_text = (char *)"Warning: unable to access index for repository https://x" };
+	expect_run(run, cell, NULL);
+	run.offline = true;
+	expect_run(run, cell, "name packages in `dependencies`");
+}
+
 /* Every verb that is named exists, and no tool is named. */
 static void steps_for_people_name_existing_verbs(void **state)
 {
 	for (enum cause cause = CAUSE_NONE; cause < CAUSE_COUNT; cause++) {
-		const char *step = next_step_for_person(&(struct fail){ .cause = cause });
+		const char *step = report_next_step(&(struct fail){ .cause = cause });
 		for (size_t i = 0; step && tools_nth(i); i++)
 			assert_null(strstr(step, tools_nth(i)->name));
 		for (const char *p = step ? strstr(step, "`husk ") : NULL; p; p = strstr(p + 1, "`husk ")) {
@@ -209,9 +243,9 @@ static void steps_for_people_name_existing_verbs(void **state)
 				fail_msg("no verb '%s', in: %s", verb, step);
 		}
 	}
-	assert_non_null(next_step_for_person(&(struct fail){ .cause = CAUSE_NO_ENGINE }));
-	assert_null(next_step_for_person(&(struct fail){ .cause = CAUSE_NONE }));
-	assert_null(next_step_for_person(&(struct fail){ .cause = 100000 }));
+	assert_non_null(report_next_step(&(struct fail){ .cause = CAUSE_NO_ENGINE }));
+	assert_null(report_next_step(&(struct fail){ .cause = CAUSE_NONE }));
+	assert_null(report_next_step(&(struct fail){ .cause = 100000 }));
 }
 
 int main(void)
@@ -223,6 +257,7 @@ int main(void)
 		cmocka_unit_test(every_end_of_a_session_has_a_step),
 		cmocka_unit_test(steps_after_a_run),
 		cmocka_unit_test(errors_that_need_a_hint),
+		cmocka_unit_test(reasons_outside_the_message_are_found),
 		cmocka_unit_test(steps_for_people_name_existing_verbs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /* registry/notice: when a result announces the end of its session. */
 #include "base/alloc.h"
-#include "manager/registry/notice.h"
+#include "manager/session/session.h"
 #include "tests/unit/unit.h"
 
 static void expect_notice(uint64_t left_ms, uint64_t lifetime, uint64_t idle, const char *words)
 {
-	AUTO(freep) char *notice = notice_text(left_ms, lifetime, idle);
+	AUTO(freep) char *notice = session_notice(left_ms, lifetime, idle);
 	if (!words)
 		assert_null(notice);
 	else if (!notice || !strstr(notice, words))

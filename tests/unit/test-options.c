@@ -5,7 +5,7 @@
 
 static void expect(char **argv, int want_verb, const char *want_file, const char *want_message)
 {
-	struct options o;
+	AUTO(options_release) struct options o;
 	AUTO(fail_release) struct fail f = { 0 };
 	int argc = 0;
 	while (argv[argc])
@@ -85,6 +85,12 @@ static void rejects_bad_options(void **state)
 	       "use --ipynb without --json and --verify");
 	expect(ARGV(S("history"), S("a"), S("b")), 0, NULL, "unexpected argument 'b'");
 	expect(ARGV(S("exports"), S("--all"), S("--thread=t")), 0, NULL, "use either --thread or --all, not both");
+	expect(ARGV(S("keys")), 0, NULL, "keys needs one of: list, add, remove");
+	expect(ARGV(S("keys"), S("add")), 0, NULL, "keys add needs the name of a key");
+	expect(ARGV(S("keys"), S("list"), S("--scope=run")), 0, NULL, "--scope and limits work only with keys add");
+	expect(ARGV(S("keys"), S("add"), S("a"), S("--max-sessions=2")), 0, NULL, "limits need --tenant");
+	expect(ARGV(S("keys"), S("add"), S("a"), S("--max-sessions=0")), 0, NULL,
+	       "--max-sessions '0' is not a number from 1 to 1000000");
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "mcp has no option '--thread': it is for exports");
 	expect(ARGV(S("gc"), S("--exports"), S("--older"), S("7")), 0, NULL,
 	       "--older '7' is not a number of days from 1d to 36500d, such as 30d");
@@ -96,7 +102,7 @@ static void rejects_bad_options(void **state)
 	expect(ARGV(S("config"), S("get"), S("A"), S("--json")), 0, NULL, "--json works only with config list");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL,
-	       "mcp has no option '--json': it is for ps, history, exports, gc, doctor and config");
+	       "mcp has no option '--json': it is for ps, history, exports, gc, keys, doctor and config");
 	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "ps has no option '--probe': it is for doctor");
 	expect(ARGV(S("doctor"), S("--verbose")), 0, NULL, "--verbose needs --probe");
 	expect(ARGV(S("ps"), S("--verify")), 0, NULL, "ps has no option '--verify': it is for history");

@@ -1,6 +1,7 @@
 /* tools/pages: the pages in docs/ match the tables in the code. */
 #include "tests/unit/unit.h"
 
+#include "api/route.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "manager/manager.h"
@@ -26,7 +27,7 @@ static void the_pages_are_up_to_date(void **state)
 	for (size_t i = 0; i < n_pages; i++) {
 		AUTO(buf_release) struct buf wanted = { 0 };
 		AUTO(freep) char *found = read_page(pages[i].name);
-		pages[i].write(&wanted);
+		pages_make(&pages[i], found, &wanted);
 		if (!streq(found, buf_str(&wanted)))
 			fail_msg("docs/%s is not what the tables in the code make: run make pages", pages[i].name);
 	}
@@ -75,9 +76,21 @@ static void every_setting_is_described(void **state)
 	config_each_described(check_text, NULL);
 }
 
+static void every_described_route_is_on_the_page(void **state)
+{
+	AUTO(freep) char *page = read_page("http.md");
+	const struct route *route;
+	for (size_t i = 0; (route = route_nth(i)); i++) {
+		AUTO(freep) char *heading = xasprintf("%s`\n", route->path);
+		if (!(route->flags & ROUTE_HIDDEN) && !strstr(page, heading))
+			fail_msg("docs/http.md lacks %s", route->path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(the_pages_are_up_to_date),
+					    cmocka_unit_test(every_described_route_is_on_the_page),
 					    cmocka_unit_test(every_setting_has_a_row),
 					    cmocka_unit_test(every_setting_is_described),
 					    cmocka_unit_test(every_example_is_a_valid_value) };

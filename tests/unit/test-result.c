@@ -471,6 +471,26 @@ static void html_does_not_flood(void **state)
 	assert_int_equal(json_array_size(list), 3);
 }
 
+static void markup_of_a_drawing_does_not_flood(void **state)
+{
+	AUTO(freep) char *svg = xasprintf("<svg>%*s</svg>", 11000, "");
+	AUTO(freep) char *printed = xasprintf("[1] \"%s\"", svg);
+	struct mime_part parts[] = { { (char *)"text/plain", printed, strlen(printed) },
+				     { (char *)"image/svg+xml", svg, strlen(svg) } };
+	struct mime_part small = { (char *)"image/svg+xml", (char *)"<svg/>", 6 };
+	struct mime_bundle displays[] = { { parts, 2 }, { &small, 1 }, { parts, 1 } };
+	struct run_result run = ok_run(empty);
+	run.displays = displays;
+	run.n_displays = 2;
+	json_auto_t *result = result_of_run(in_order(&run), &code);
+	assert_string_equal(text_of(result), "⟦display⟧ (image/svg+xml, 11011 bytes)\n⟦display⟧ <svg/>");
+	/* A text that is not a drawing is shown. */
+	run.displays = displays + 2;
+	run.n_displays = 1;
+	json_auto_t *other = result_of_run(in_order(&run), &code);
+	assert_true(strlen(text_of(other)) > 5000);
+}
+
 static void queued_runs_share_a_line(void **state)
 {
 	struct earlier_result before[] = { { .seq = 2, .queued = true }, { .seq = 3, .queued = true } };
@@ -489,6 +509,14 @@ static void queued_runs_share_a_line(void **state)
 		"⟦queued⟧ run 4 is queued behind run 1, which waits for input, and has not begun\n"
 		"⟦hint⟧ Answer run 1 first with {run: 1, input: \"…\"}. {run: 1, interrupt: true} ends run 1, so that this one "
 		"begins; {run: 4, wait: 60} waits for it.");
+
+	/* The next answer lists them again only if there is another one. */
+	before[0].queue_told = true;
+	json_auto_t *other = result_of_run(&run, &code);
+	assert_non_null(strstr(text_of(other), "⟦earlier, queued: run 2, 3⟧"));
+	before[1].queue_told = true;
+	json_auto_t *later = result_of_run(&run, &code);
+	assert_ptr_equal(strstr(text_of(later), "⟦queued⟧ run 4"), text_of(later));
 }
 
 static void the_same_hint_is_given_once(void **state)
@@ -568,6 +596,7 @@ int main(void)
 		cmocka_unit_test(errors_are_shown_once),
 		cmocka_unit_test(pictures_over_the_limits_are_counted),
 		cmocka_unit_test(html_does_not_flood),
+		cmocka_unit_test(markup_of_a_drawing_does_not_flood),
 		cmocka_unit_test(queued_runs_share_a_line),
 		cmocka_unit_test(the_same_hint_is_given_once),
 		cmocka_unit_test(failures_keep_the_words_of_the_reference),

@@ -143,7 +143,7 @@ static void earlier_runs_are_reported_once(void **state)
 	assert_int_equal(b.told.n_earlier, 0);
 }
 
-/* Both are sent in one write, so PID 1 wakes up once. */
+/* The acknowledgement and the frame are sent in one write, so PID 1 wakes up once. */
 static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 {
 	run_one();
@@ -428,9 +428,18 @@ static void a_run_queued_behind_a_kept_run_is_reported(void **state)
 	assert_true(b.told.queued);
 	assert_int_equal(b.told.behind, 1);
 	assert_int_equal(b.told.n_earlier, 1);
+
+	/* The next results report the queued run, and say whether an earlier one did. */
+	for (int i = 0; i < 2; i++) {
+		start_with((struct run_spec){ .kind = RUN_TERMINAL, .wait_ms = RUN_WAIT_FOR_END });
+		assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
+		assert_int_equal(b.told.n_earlier, 2);
+		assert_true(b.told.earlier[1].seq == 2 && b.told.earlier[1].queued);
+		assert_int_equal(b.told.earlier[1].queue_told, i);
+	}
 }
 
-/* It is unknown when the run before it ends, and a client can decide to wait. */
+/* The end of the run ahead is unknown, so the client gets an answer at once and can decide to wait. */
 static void a_run_queued_behind_a_client_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };

@@ -1,7 +1,7 @@
 /* Prompts, completion and subscriptions, through the server and a manager that needs no engine. */
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "mcp/completion.h"
@@ -170,11 +170,6 @@ static size_t n_paths(const struct strv *allowed, const char *folder, const char
 	return json_array_size(at(m, "completion|values"));
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	return remove(path);
-}
-
 static void paths_are_completed_in_allowed_folders(void **state)
 {
 	char place[] = "/tmp/husk-complete-XXXXXX";
@@ -219,7 +214,7 @@ static void paths_are_completed_in_allowed_folders(void **state)
 	assert_int_equal(json_array_size(at(many, "completion|values")), 100);
 	assert_true(json_is_true(at(many, "completion|hasMore")));
 
-	(void)nftw(place, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+	(void)scratch_remove(place);
 }
 
 /* --- subscriptions ------------------------------------------------------------------------------------------------- */

@@ -205,7 +205,7 @@ static void a_conversation_cannot_touch_anothers_session(void **state)
 	struct copy_request copy = { .session_id = id, .exports = paths, .n = 1, .on_done = on_copied };
 	assert_null(manager_copy(conversation, &copy, &got.fail));
 	assert_int_equal(got.fail.kind, FAIL_FOREIGN);
-	/* Both have their own sessions and do not see the others. */
+	/* Each conversation has its own sessions and does not see those of the other. */
 	AUTO(freep) char *own = create();
 	run(own);
 	assert_int_equal(got.ending, ENDING_OK);
@@ -241,7 +241,7 @@ static void a_closed_conversation_gets_no_results(void **state)
 	conversation = conversation_close(conversation);
 	FAKE_UNTIL(fake, !fake_call_find(c, c->pid1->last_call));
 	assert_false(got.done);
-	/* Its session stays until the conversation is opened again. */
+	/* The session stays until its conversation is opened again. */
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
 	fake_on_call = NULL;
 	run(id);

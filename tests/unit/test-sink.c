@@ -1,7 +1,6 @@
 /* manager/files: limits on the data that a hostile container makes the host write, and host files that it cannot
  * read. */
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -11,6 +10,7 @@
 #include "manager/files/source.h"
 #include "manager/files/vault.h"
 #include "manager/line/wire.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #define MIB (1ull << 20)
@@ -24,14 +24,9 @@ static int make_folder(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st UNUSED, int kind UNUSED, struct FTW *at UNUSED)
-{
-	return remove(path);
-}
-
 static int remove_folder(void **state)
 {
-	(void)nftw(folder, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+	(void)scratch_remove(folder);
 	free(take_ptr(folder));
 	return 0;
 }

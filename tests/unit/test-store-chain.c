@@ -3,28 +3,18 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "tests/unit/store-bench.h"
+#include "tests/unit/store-rig.h"
 #include "tests/unit/unit.h"
 
-static struct bench b;
-static struct answer a;
 static struct log_verdict seen; /* of the last verify() */
 static char *found;		/* and its findings: "session: fault record item\n" for each */
 static char *receipt;
 
-static int setup(void **state)
+static int free_all(void **state)
 {
-	bench_init(&b);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	answer_release(&a);
-	bench_release(&b);
 	free(take_ptr(found));
 	free(take_ptr(receipt));
-	return 0;
+	return teardown(state);
 }
 
 /* --- verifying --------------------------------------------------------------------------------------------------- */
@@ -486,7 +476,7 @@ static void on_cells(void *ctx, const struct cell_list *list, const struct fail 
 static void assert_cells(const char *session, const char *expected)
 {
 	AUTO(buf_release) struct buf out = { 0 };
-	store_cells(b.store, session, on_cells, &out);
+	store_cells(b.store, session, /* seq= */ 0, on_cells, &out);
 	loop_run(b.loop);
 	assert_string_equal(buf_str(&out), expected);
 }
@@ -605,11 +595,7 @@ static void records_from_before_the_chain_are_counted(void **state)
 {
 	write_log();
 	bench_restart(&b);
-	bench_sql(
-		&b,
-		"DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; "
-		"DROP INDEX exports_of_session; ALTER TABLE exports DROP COLUMN file; DROP TABLE tasks; DROP TABLE cells; "
-		"ALTER TABLE sessions DROP COLUMN name; ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; UPDATE schema_version SET version = 4");
+	bench_sql(&b, BENCH_DROP_AFTER_4 "UPDATE schema_version SET version = 4");
 	execution("s1", 4, 0);
 	ask_executions(&b, &a, "s1", 10);
 	assert_int_equal(a.n, 4);
@@ -620,7 +606,7 @@ static void records_from_before_the_chain_are_counted(void **state)
 	assert_found(": added  1\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, free_all)
 
 static const struct CMUnitTest tests[] = {
 	TEST(an_untouched_log_verifies),

@@ -4,24 +4,8 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "tests/unit/store-bench.h"
+#include "tests/unit/store-rig.h"
 #include "tests/unit/unit.h"
-
-static struct bench b;
-static struct answer a;
-
-static int setup(void **state)
-{
-	bench_init(&b);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	answer_release(&a);
-	bench_release(&b);
-	return 0;
-}
 
 /* --- exports ----------------------------------------------------------------------------------------------------- */
 

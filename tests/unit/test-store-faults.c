@@ -7,24 +7,8 @@
 #include "base/alloc.h"
 #include "manager/store/store.h"
 #include "tests/unit/postgres-server.h"
-#include "tests/unit/store-bench.h"
+#include "tests/unit/store-rig.h"
 #include "tests/unit/unit.h"
-
-static struct bench b;
-static struct answer a;
-
-static int setup(void **state)
-{
-	bench_init(&b);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	answer_release(&a);
-	bench_release(&b);
-	return 0;
-}
 
 static void assert_fault(const char *words)
 {
@@ -194,10 +178,9 @@ static void an_older_store_is_brought_up_to_date(void **state)
 	assert_int_equal(
 		sqlite3_exec(
 			other,
-			"DROP TABLE store; DROP TABLE chain; DROP TABLE chain_heads; DROP TABLE chain_tombstones; DROP TABLE receipts; DROP INDEX exports_of_session; "
-			"ALTER TABLE exports DROP COLUMN file; "
-			"ALTER TABLE executions DROP COLUMN env; ALTER TABLE sessions DROP COLUMN transport; DROP TABLE tasks; DROP TABLE cells; "
-			"ALTER TABLE sessions DROP COLUMN name; ALTER TABLE sessions DROP COLUMN mark; ALTER TABLE sessions DROP COLUMN seal; UPDATE schema_version SET version = 1",
+			BENCH_DROP_AFTER_4
+			"DROP TABLE store; ALTER TABLE executions DROP COLUMN env; ALTER TABLE sessions DROP COLUMN transport; "
+			"UPDATE schema_version SET version = 1",
 			NULL, NULL, NULL),
 		SQLITE_OK);
 	sqlite3_close(other);

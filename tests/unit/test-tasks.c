@@ -138,6 +138,8 @@ static void on_task(void *ctx UNUSED, const struct task_info *task)
 	keep(task);
 }
 
+static const char *face; /* of the next task; NULL = "mcp" */
+
 static struct op *start_run(uint64_t task_after)
 {
 	forget();
@@ -148,6 +150,7 @@ static struct op *start_run(uint64_t task_after)
 						  .len = 1,
 						  .timeout_seconds = 60,
 						  .task_after_seconds = task_after,
+						  .task_face = face,
 						  .on_task = on_task,
 						  .on_done = on_ran },
 			   &got.fail);
@@ -504,6 +507,47 @@ static void a_server_without_tasks_leaves_the_end_to_the_next(void **state)
 	assert_result(id, "ok ");
 }
 
+static unsigned rest_changes;
+
+static char *rest_word(const struct config *config UNUSED, const struct task_info *task UNUSED,
+		       const struct run_result *result, const struct fail *f UNUSED)
+{
+	return xasprintf("{\"ending\":\"%s\"}", ending_name(result->ending));
+}
+
+static void on_rest_change(void *ctx UNUSED, const struct task_info *task UNUSED)
+{
+	rest_changes++;
+}
+
+static void take_rest_tasks(void)
+{
+	conversation_take_tasks(
+		conversation, &(struct task_handler){ .face = "rest", .word = rest_word, .on_change = on_rest_change });
+}
+
+static void each_face_words_its_own_tasks(void **state)
+{
+	rest_changes = 0;
+	take_rest_tasks();
+	AUTO(freep) char *first = make_task();
+	face = "rest";
+	AUTO(freep) char *second = make_task(), *third = make_task();
+	face = NULL;
+	end_run(1, "", "ok");
+	end_run(2, "", "ok");
+	assert_result(first, "ok ");
+	assert_result(second, "{\"ending\":\"ok\"}");
+	assert_int_equal(told.changes, 1);
+	assert_int_equal(rest_changes, 1);
+	next_server();
+	take_rest_tasks();
+	get(third);
+	end_run(3, "", "error");
+	assert_result(third, "{\"ending\":\"error\"}");
+	assert_int_equal(told.changes, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -529,6 +573,7 @@ int main(void)
 		TEST(a_death_between_two_servers_ends_the_task),
 		TEST(an_ended_session_has_no_working_tasks),
 		TEST(a_server_without_tasks_leaves_the_end_to_the_next),
+		TEST(each_face_words_its_own_tasks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

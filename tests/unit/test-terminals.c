@@ -1,9 +1,7 @@
 /* Terminals for people, on the fake engine: bytes and credit in both directions, their ends, and the log. They are
  * used in the manager and from an attached program. */
-#include <sys/socket.h>
-
-#include "attach/client-private.h"
-#include "attach/server.h"
+#include "api/local.h"
+#include "attach/client.h"
 #include "base/alloc.h"
 #include "kernels/protocol.h"
 #include "manager/manager.h"
@@ -15,7 +13,7 @@ static struct fake *fake;
 static struct manager *manager;
 static struct conversation *conversation;
 static struct fake_script script;
-static struct attach_server *server;
+static struct local_server *server;
 static struct attach *attach;
 
 /* Frames that the fake PID 1 received. */
@@ -91,7 +89,7 @@ static int teardown(void **state)
 {
 	attach = attach_free(attach);
 	manager_free(manager);
-	server = attach_server_free(server);
+	server = local_server_free(server, /* manager_gone= */ true);
 	free(heard.opened);
 	free(heard.size);
 	buf_release(&heard.keys);
@@ -362,11 +360,11 @@ static void an_open_terminal_counts_as_use(void **state)
 
 static struct attach_call *open_attached(void)
 {
-	int pair[2];
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	server = attach_server_new(b.loop, &b.config, conversation);
-	assert_int_equal(attach_serve(server, pair[0]), 0);
-	attach = attach_new(&(struct attach_spec){ .loop = b.loop, .fd = pair[1] });
+	server = local_server_new(
+		&(struct api_spec){
+			.loop = b.loop, .config = &b.config, .manager = manager, .conversation = conversation },
+		/* api= */ NULL);
+	attach = attach_new(&(struct attach_spec){ .loop = b.loop, .server = server, .fd = -1 });
 	const char *const command[] = { "vi" };
 	struct terminal_request request = { .session_id = got.session,
 					    .command = command,
@@ -406,17 +404,6 @@ static void an_attached_client_has_a_terminal(void **state)
 	assert_true(got.ok && got.code == 130 && got.ends == 1);
 }
 
-static void too_much_unacknowledged_input_ends_the_terminal(void **state)
-{
-	static char much[TERMINAL_WINDOW];
-	create();
-	struct attach_call *call = open_attached();
-	assert_int_equal(attach_terminal_write(call, much, sizeof(much)), 0);
-	attach_call_bytes(call, "x", 1); /* the client itself would refuse to send more */
-	FAKE_UNTIL(fake, got.ends && heard.hung_up == 1);
-	assert_int_equal(got.fail.kind, FAIL_LIMIT);
-}
-
 static void a_client_that_disconnects_hangs_the_terminal_up(void **state)
 {
 	create();
@@ -440,7 +427,6 @@ int main(void)
 		TEST(a_refused_or_unsupported_terminal_is_reported),
 		TEST(an_open_terminal_counts_as_use),
 		TEST(an_attached_client_has_a_terminal),
-		TEST(too_much_unacknowledged_input_ends_the_terminal),
 		TEST(a_client_that_disconnects_hangs_the_terminal_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

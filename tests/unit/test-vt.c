@@ -26,7 +26,7 @@ static void shows(const char *bytes, const char *want)
 	assert_string_equal(text, want);
 }
 
-static void asks(const char *want)
+static void expect_prompt(const char *want)
 {
 	AUTO(freep) char *text = vt_prompt(t);
 	assert_string_equal(text, want);
@@ -36,10 +36,10 @@ static void only_new_lines_are_returned(void **state)
 {
 	shows("", "");
 	shows("one\r\nName? ", "one\nName?\n");
-	asks("Name?");
+	expect_prompt("Name?");
 	shows("", "");
 	shows("Bob\r\nhi Bob\r\n", "Name? Bob\nhi Bob\n");
-	asks("");
+	expect_prompt("");
 	shows("1\r\n2\r\n3\r\n4\r\n5\r\n", "1\n2\n3\n4\n5\n");
 	shows("\x1b[31mred\x1b[0m \xe6\x97\xa5\xe6\x9c\xac\r", "red \xe6\x97\xa5\xe6\x9c\xac\n");
 	shows("\x1b[2Kgone", "gone\n");

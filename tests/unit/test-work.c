@@ -138,8 +138,8 @@ static void note_turn(void *ctx, bool forgotten)
 }
 
 /* evidence: loop-work */
-/* One session has queued six jobs before two others queue two each. Each of theirs waits for one job of the first
- * session. */
+/* One session has queued six jobs before two others queue two each. Each of the later jobs waits for
+ * one job of the first session. */
 static void sessions_take_turns_at_rendering(void **state)
 {
 	static const char sessions[] = "aaaaaabbcc";

@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp jupyter run repl shell cp ps stop history exports gc setup doctor config demo help'
+	local verbs='mcp serve jupyter run repl shell cp ps stop history exports gc setup keys doctor config demo help'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -9,7 +9,7 @@ _husk() {
 		}
 	done
 	case $before in
-	--env-file | --file | --prefix)
+	--env-file | --file | --prefix | --unix | --tls-cert | --tls-key)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return
 		;;
@@ -33,6 +33,8 @@ _husk() {
 	'') options="$verbs --env-file --help --version" ;;
 	help) options=$verbs ;;
 	mcp) options+=' --allow' ;;
+	serve) options+=' --listen --unix --tls-cert --tls-key --behind-proxy --allow-host --allow' ;;
+	keys) options='add list remove --tenant --scope --max-sessions --max-memory --max-streams --max-exports --json --env-file --help' ;;
 	doctor) options+=' --json --probe --verbose' ;;
 	run) options+=' --language --dependency --requirements --alone --env --file --export --timeout --memory --cpus --disk --image --no-network' ;;
 	repl) options+=' --pictures --language --dependency --env --memory --cpus --disk --image --no-network' ;;

@@ -1,5 +1,5 @@
 # Completion of husk(1) for fish.
-set -l verbs mcp jupyter run repl shell cp ps stop history exports gc setup doctor config demo help
+set -l verbs mcp serve jupyter run repl shell cp ps stop history exports gc setup keys doctor config demo help
 complete -c husk -f
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'Serve the Model Context Protocol on stdin and stdout'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a jupyter -d 'Open a session to Jupyter, or add Husk to its kernels'
@@ -14,6 +14,21 @@ complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a exports -d 'List
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a gc -d 'Remove what ended servers left behind, or old exports'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a setup -d 'Install an engine if none answers, and build the images'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Check the engine, images, folders and settings'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a serve -d 'Serve the HTTP API and MCP over HTTP'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a keys -d 'Make, list and remove keys of the HTTP API'
+complete -c husk -n '__fish_seen_subcommand_from serve' -l listen -x -d 'address and port'
+complete -c husk -n '__fish_seen_subcommand_from serve' -l unix -r -d 'a unix socket'
+complete -c husk -n '__fish_seen_subcommand_from serve' -l tls-cert -r -d 'certificate chain'
+complete -c husk -n '__fish_seen_subcommand_from serve' -l tls-key -r -d 'private key'
+complete -c husk -n '__fish_seen_subcommand_from serve' -l behind-proxy -d 'a proxy terminates TLS'
+complete -c husk -n '__fish_seen_subcommand_from serve' -l allow-host -x -d 'accept requests for this host'
+complete -c husk -n '__fish_seen_subcommand_from keys' -a 'add list remove'
+complete -c husk -n '__fish_seen_subcommand_from keys' -l tenant -x -d 'tenant of the key'
+complete -c husk -n '__fish_seen_subcommand_from keys' -l scope -x -d 'what the key may do'
+complete -c husk -n '__fish_seen_subcommand_from keys' -l max-sessions -x -d 'sessions of the tenant'
+complete -c husk -n '__fish_seen_subcommand_from keys' -l max-memory -x -d 'memory of its sessions'
+complete -c husk -n '__fish_seen_subcommand_from keys' -l max-streams -x -d 'open streams of the tenant'
+complete -c husk -n '__fish_seen_subcommand_from keys' -l max-exports -x -d 'size of its exports'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a config -d 'Show settings, and keep some'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a demo -d 'Show a short tour'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print the help of a verb'
@@ -22,7 +37,7 @@ complete -c husk -n '__fish_seen_subcommand_from cp' -F
 complete -c husk -l env-file -r -F -d 'settings file'
 complete -c husk -l help -d 'print help'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -l version -d 'name and version'
-complete -c husk -n '__fish_seen_subcommand_from doctor ps gc exports history config' -l json -d 'one JSON object'
+complete -c husk -n '__fish_seen_subcommand_from doctor ps gc exports history config keys' -l json -d 'one JSON object'
 complete -c husk -n '__fish_seen_subcommand_from mcp' -l allow -r -a '(__fish_complete_directories)' -d 'folder to import from'
 complete -c husk -n '__fish_seen_subcommand_from doctor' -l probe -d 'try a session of each runtime'
 complete -c husk -n '__fish_seen_subcommand_from doctor' -l verbose -d 'show each act of the probe'

@@ -35,10 +35,10 @@ PACKAGES = {
         "Section": "devel",
         "Depends": "husk (= {version})",
         "Suggests": "jupyter-console, jupyter-notebook",
-        "Description": "sandboxes of Husk as Jupyter kernels\n"
+        "Description": "sessions of Husk as Jupyter kernels\n"
                        " Opens a running session to Jupyter's clients (\"husk jupyter SESSION\"), and\n"
                        " lists Husk among their kernels (\"husk jupyter --install\"), so that notebooks\n"
-                       " run in a session. A package of its own, since it needs ZeroMQ.",
+                       " run in a session. A separate package, since it needs ZeroMQ.",
     },
     "libhusk0": {
         "Section": "libs",

@@ -24,7 +24,7 @@ def owners(files):
             found[names[name]] = package.split(":")[0]
     lost = [str(file) for file in files if file not in found]
     if lost:
-        raise SystemExit(f"error: no Debian package has {', '.join(lost)}: its licence cannot be told")
+        raise SystemExit(f"error: no Debian package has {', '.join(lost)}: its licence is unknown")
     return found
 
 

@@ -85,7 +85,7 @@ class Portable:
         told = {file: f"lib/{private(name)}" for name, file in libraries.items()}
         told.update((file, f"{name}, in husk-client and the other static programs") for name, file in static_parts().items())
         licences.write_texts(folder / "share" / "doc" / "husk", {told[file]: package for file, package in parts.items()},
-                             f"What this package of Husk {self.version} carries along beside Husk itself; licences/ has the terms of each.")
+                             f"This package of Husk {self.version} also contains the software below; licences/ has the terms of each.")
 
     def _bundle(self, own):
         libraries = libraries_of([*own, *map(by_name, LOADED)])

@@ -27,7 +27,7 @@ def is_elf(path):
 
 
 class Stage:
-    """An installed tree: `prefix` is a folder with bin, share and the others; `libdir` one of them, relative."""
+    """An installed tree. `prefix` is a folder with bin, share and others; `libdir` is one of these, as a relative path."""
 
     def __init__(self, build, folder):
         options = {option["name"]: option["value"] for option in json.loads((build / "meson-info" / "intro-buildoptions.json").read_text())}

@@ -44,7 +44,7 @@ COLUMN = {
     "ansi": dict(code="printf '\\033[31mred\\033[0m\\n'"),
     **none_of("bash_kernel reads its terminal while a cell runs; later output is somewhere in the next cell's output.",
               "late_child late_output"),
-    "closed_streams": absent("bash_kernel takes a shell without its terminal for ended, and starts another."),
+    "closed_streams": absent("bash_kernel treats a shell that has lost its terminal as ended, and starts another."),
     # displays
     "figure": absent("Bash cannot draw plots."),
     "order_of_figures": absent("Bash cannot draw plots."),

@@ -37,7 +37,7 @@ COLUMN = {
     "ansi": dict(code=r'printf("\033[31mred\033[0m\n")'),
     **none_of("octave_kernel reads its terminal while a cell runs; later output is somewhere in the next cell's output.",
               "late_child late_output"),
-    "closed_streams": absent("octave_kernel takes an Octave without its terminal for ended."),
+    "closed_streams": absent("octave_kernel treats an Octave that has lost its terminal as ended."),
     # displays
     "image": dict(code="plot(1:3)"),
     "order_of_figures": absent("octave_kernel draws a figure at the end of its cell."),

@@ -1,0 +1,67 @@
+"""Repeated requests, and limits of keys and tenants, with real servers and stores."""
+
+import contextlib
+
+import pytest
+from postgres import Postgres
+from websocket_client import Refused, WebSocket
+
+
+@pytest.fixture(scope="module")
+def database():
+    with contextlib.closing(Postgres()) as one:
+        yield one
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def settings(request):
+    return {"DATABASE_URL": request.getfixturevalue("database").url} if request.param == "postgres" else {}
+
+
+def test_a_repeated_request_survives_a_killed_server(serve, settings):
+    one = serve(**settings)
+    fields = {"Idempotency-Key": "create-1"}
+    body = {"language": "python", "network": False}
+    first = one.call("POST", "/v1/sessions", body, fields=fields).ok()
+    session = first.json["id"]
+    run = {"Idempotency-Key": "run-1", "Prefer": "wait=30"}
+    ran = one.call("POST", f"/v1/sessions/{session}/runs", {"text": "print('once'); 41 + 1"}, fields=run).ok()
+    one.kill()
+    again = serve(home=one.home, **settings)
+    repeated = again.call("POST", "/v1/sessions", body, fields=fields)
+    assert (repeated.status, repeated.body) == (201, first.body)
+    assert repeated.fields["location"] == first.fields["location"]
+    same = again.call("POST", f"/v1/sessions/{session}/runs", {"text": "print('once'); 41 + 1"}, fields=run)
+    assert (same.status, same.body, same.fields["idempotent-replayed"]) == (ran.status, ran.body, "true")
+    other = again.call("POST", f"/v1/sessions/{session}/runs", {"text": "2"}, fields=run)
+    assert other.status == 422
+    assert len(again.call("GET", "/v1/sessions").json["sessions"]) == 1
+
+
+def test_the_streams_of_a_tenant_are_limited_together(serving):
+    first = serving.husk("keys", "add", "one", "--tenant", "narrow", "--max-streams", "2").stdout.strip()
+    second = serving.husk("keys", "add", "two", "--tenant", "narrow").stdout.strip()
+    session = serving.create(key=first)
+    target = f"/v1/sessions/{session}/terminal"
+    streams = [serving.events("/v1/events", key=first), serving.events("/v1/events", key=second)]
+    with pytest.raises(Refused) as refused:
+        WebSocket("127.0.0.1", serving.port, target, Authorization=f"Bearer {second}")
+    assert refused.value.status == 429 and b"limit_tenant" in refused.value.body
+    with contextlib.closing(serving.events("/v1/events")) as own:
+        assert own.answer.status == 200  # another tenant is not affected
+    for stream in streams:
+        stream.close()
+    serving.call("DELETE", f"/v1/sessions/{session}", key=first).ok()
+
+
+def test_the_exports_of_a_tenant_are_limited_together(serving):
+    key = serving.husk("keys", "add", "small", "--tenant", "small", "--max-exports", "1m").stdout.strip()
+    session = serving.create(key=key)
+    serving.run(session, "open('a', 'wb').write(b'a' * 700_000); open('b', 'wb').write(b'b' * 700_000)", key=key)
+    reply = serving.call("POST", f"/v1/sessions/{session}/exports", {"files": [{"path": "a"}, {"path": "b"}]}, key=key).ok().json
+    assert [one["success"] for one in reply["files"]] == [True, False]
+    assert "this tenant" in reply["files"][1]["problem"]["detail"]
+    serving.call("DELETE", f"/v1/exports/{reply['files'][0]['export']['id']}", key=key).ok()
+    again = serving.call("POST", f"/v1/sessions/{session}/exports", {"files": [{"path": "b"}]}, key=key).ok().json
+    assert again["success"]
+    serving.call("DELETE", f"/v1/sessions/{session}", key=key).ok()

@@ -1,0 +1,145 @@
+/* Requests with an Idempotency-Key. */
+#include "base/alloc.h"
+#include "tests/unit/api-bench.h"
+#include "tests/unit/unit.h"
+
+#define NAME "Idempotency-Key: one\r\n"
+#define PYTHON "{\"language\": \"python\"}"
+
+static size_t sessions(void)
+{
+	AUTO(reply_release) struct reply r = api_call("GET", "/v1/sessions", NULL, NULL);
+	return json_array_size(json_object_get(r.json, "sessions"));
+}
+
+static void a_repeated_request_gets_the_first_answer(void **state)
+{
+	AUTO(reply_release) struct reply first = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	AUTO(reply_release) struct reply second = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	AUTO(freep) char *location = reply_field(&first, "Location"), *again = reply_field(&second, "Location");
+	AUTO(freep) char *replayed = reply_field(&second, "Idempotent-Replayed");
+	assert_int_equal(first.status, 201);
+	assert_int_equal(second.status, 201);
+	assert_string_equal(first.body, second.body);
+	assert_string_equal(location, again);
+	assert_string_equal(replayed, "true");
+	assert_int_equal(sessions(), 1);
+}
+
+static void another_request_with_the_same_name_is_refused(void **state)
+{
+	AUTO(reply_release) struct reply first = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	AUTO(reply_release) struct reply body = api_call("POST", "/v1/sessions", NAME, "{}");
+	AUTO(reply_release) struct reply elsewhere =
+		api_call("POST", "/v1/sessions", NAME "Husk-Conversation: other\r\n", PYTHON);
+	AUTO(reply_release) struct reply bad = api_call("POST", "/v1/sessions", "Idempotency-Key: a b\r\n", PYTHON);
+	assert_int_equal(body.status, 422);
+	assert_int_equal(elsewhere.status, 422);
+	assert_int_equal(bad.status, 400);
+	assert_int_equal(sessions(), 1);
+}
+
+static void another_key_has_names_of_its_own(void **state)
+{
+	AUTO(freep) char *key = api_key("k", "acme", SCOPES_DEFAULT);
+	AUTO(freep) char *fields = xasprintf(NAME "%s", key);
+	AUTO(reply_release) struct reply mine = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	AUTO(reply_release) struct reply theirs = api_call_remote("POST", "/v1/sessions", fields, PYTHON);
+	assert_int_equal(theirs.status, 201);
+	assert_string_not_equal(mine.body, theirs.body);
+}
+
+static void a_failed_request_may_be_repeated(void **state)
+{
+	fake_fail(fake, FAKE_CREATE, 1, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "no");
+	AUTO(reply_release) struct reply first = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	AUTO(reply_release) struct reply second = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	assert_int_equal(first.status, 503);
+	assert_int_equal(second.status, 201);
+}
+
+static void a_request_under_way_is_a_conflict(void **state)
+{
+	fake_hold(fake, FAKE_CREATE);
+	int fd = api_connect();
+	api_send(fd, "POST /v1/sessions HTTP/1.1\r\nHost: husk\r\n" NAME
+		     "Content-Length: 22\r\nContent-Type: application/json\r\n\r\n" PYTHON);
+	AUTO(reply_release) struct reply health = api_call("GET", "/v1/sessions", NULL, NULL);
+	AUTO(reply_release) struct reply second = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	AUTO(freep) char *retry = reply_field(&second, "Retry-After");
+	assert_int_equal(second.status, 409);
+	assert_non_null(retry);
+	fake_let_go(fake, FAKE_CREATE);
+	AUTO(buf_release) struct buf got = { 0 };
+	api_read_until(fd, &got, "\"id\"");
+	close(fd);
+	AUTO(reply_release) struct reply third = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	assert_int_equal(third.status, 201);
+	assert_int_equal(sessions(), 1);
+}
+
+/* A create is cancelled with its client, so it may be repeated. */
+static void a_cancelled_request_may_be_repeated(void **state)
+{
+	fake_hold(fake, FAKE_CREATE);
+	int fd = api_connect();
+	api_send(fd, "POST /v1/sessions HTTP/1.1\r\nHost: husk\r\n" NAME
+		     "Content-Length: 22\r\nContent-Type: application/json\r\n\r\n" PYTHON);
+	AUTO(reply_release) struct reply health = api_call("GET", "/v1/sessions", NULL, NULL);
+	close(fd);
+	fake_let_go(fake, FAKE_CREATE);
+	AUTO(reply_release) struct reply other = api_call("GET", "/v1/sessions", NULL, NULL);
+	AUTO(reply_release) struct reply again = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	assert_int_equal(again.status, 201);
+}
+
+static void hold(struct fake_container *c UNUSED, struct fake_call *run UNUSED)
+{
+}
+
+static void a_run_whose_client_left_is_not_started_again(void **state)
+{
+	AUTO(freep) char *session = api_create();
+	AUTO(freep) char *path = xasprintf("/v1/sessions/%s/runs", session);
+	AUTO(freep) char *request = xasprintf("POST %s HTTP/1.1\r\nHost: husk\r\n" NAME
+					      "Prefer: wait=60\r\nContent-Type: application/json\r\n"
+					      "Content-Length: 13\r\n\r\n{\"text\": \"1\"}",
+					      path);
+	fake_on_call = hold;
+	int fd = api_connect();
+	api_send(fd, request);
+	FAKE_UNTIL(fake, fake_call_find(fake_only(fake), 1));
+	AUTO(reply_release) struct reply health = api_call("GET", "/v1/sessions", NULL, NULL);
+	close(fd);
+	AUTO(reply_release) struct reply again = api_call("POST", path, NAME, "{\"text\": \"1\"}");
+	fake_on_call = NULL;
+	assert_int_equal(again.status, 202);
+	assert_int_equal(json_integer_value(json_object_get(again.json, "run")), 1);
+	assert_null(fake_call_find(fake_only(fake), 2));
+}
+
+static void answers_survive_a_killed_server(void **state)
+{
+	AUTO(reply_release) struct reply first = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	api_bench_restart();
+	AUTO(reply_release) struct reply second = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	assert_int_equal(second.status, 201);
+	assert_string_equal(first.body, second.body);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, api_bench_begin, api_bench_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_repeated_request_gets_the_first_answer),
+		TEST(another_request_with_the_same_name_is_refused),
+		TEST(another_key_has_names_of_its_own),
+		TEST(a_failed_request_may_be_repeated),
+		TEST(a_request_under_way_is_a_conflict),
+		TEST(a_cancelled_request_may_be_repeated),
+		TEST(a_run_whose_client_left_is_not_started_again),
+		TEST(answers_survive_a_killed_server),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
