@@ -64,7 +64,9 @@ static void feed(struct dispatch *d, const struct transfer *t, const uint8_t *da
 	while (r >= 0 && !answers && wire_next(&wire, &frame) == 1) {
 		frame.call = t->last;
 		frame.descriptor = &none;
-		CHECK(transfers_frame(d, &frame, &r));
+		/* After END the number is free, even if a paused reader still has data to deliver. */
+		bool ended = !t->call;
+		CHECK(transfers_frame(d, &frame, &r) == !ended);
 		CHECK(r == 0 || r == -EPROTO);
 	}
 }
@@ -115,6 +117,11 @@ static void read_file(struct dispatch *d, const uint8_t *data, size_t n)
 	part.at = part.end = UINT64_MAX;
 	CHECK(file_reader_start(&r, d, "/workspace/f", &f) == 0);
 	feed(d, &r.transfer, data, n);
+	if (r.state == READER_COMPLETE) {
+		file_reader_pause(&r, false); /* delivers, and on_data may pause it again */
+		file_reader_pause(&r, false);
+		CHECK(answers == 1);
+	}
 	file_reader_stop(&r);
 }
 

@@ -28,6 +28,7 @@ def request(path, after=b"", **options):
 
 def requests():
     top, ok = item(DIRECTORY, b""), end(ending="ok", total=3)
+    read = item(FILE, b"", 9) + frame(DATA, struct.pack(">Q", 2) + b"12345") + frame(DATA, struct.pack(">Q", 7) + b"67") + end(ending="ok")
     return {
         "request-list": request(b"/workspace/d", b"name", limit=100),
         "request-delete": request(b"/workspace/\xff", recursive=True, tag="1-2"),
@@ -48,7 +49,8 @@ def requests():
         "data": top + frame(DATA, bytes(8) + b"x"),
         "file": frame(FILE_ITSELF) + top + ok,
         **{f"bad-name-{i}": top + item(FILE, n) for i, n in enumerate((b"b/c", b"..", b".", b"b\0", b"b" * 256, b"/"))},
-        "read": item(FILE, b"", 9) + frame(DATA, struct.pack(">Q", 2) + b"12345") + frame(DATA, struct.pack(">Q", 7) + b"67") + end(ending="ok"),
+        "read": read,
+        "read-more": read + end(ending="ok"),
         "read-short": item(FILE, b"", 9) + frame(DATA, struct.pack(">Q", 2) + b"1") + end(ending="ok"),
         "read-elsewhere": item(FILE, b"", 9) + frame(DATA, struct.pack(">Q", 0) + b"1"),
         "read-too-much": item(FILE, b"", 4) + frame(DATA, struct.pack(">Q", 2) + b"123"),
