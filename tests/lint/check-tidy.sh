@@ -10,7 +10,7 @@ command -v clang-tidy >/dev/null || {
 	exit 1
 }
 
-mapfile -t sources < <(files 'base/*.c' 'http/*.c' 'jupyter/*.c' 'kernels/*.c' 'manager/*.c' 'mcp/*.c' 'attach/*.c' 'cli/*.c' 'libhusk/*.c' | grep -v /examples/)
+mapfile -t sources < <(files 'base/*.c' 'http/*.c' 'jupyter/*.c' 'kernels/*.c' 'manager/*.c' 'mcp/*.c' 'api/*.c' 'attach/*.c' 'cli/*.c' 'libhusk/*.c' | grep -v /examples/)
 # The flags of the build, if there is one. A tree without a build (the self-test's) gets the essential flags.
 build=$root/${BUILD:-build}
 known=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/husk-tidy

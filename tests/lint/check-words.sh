@@ -18,13 +18,13 @@ deny() {
 # Code that includes base/defs.h cannot call these functions either (#pragma GCC poison). PID 1's few fork() calls are allowed.
 deny "banned function" \
 	'(^|[^A-Za-z0-9_.>"])(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|alloca|tmpnam|mktemp|rand|srand|strncpy|usleep|sleep)\(' \
-	'base/*.[ch]' 'http/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]'
+	'base/*.[ch]' 'http/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'api/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]'
 # cli/setup.c and cli/jupyter.c only replace their own process by a script or program.
 deny "fork outside PID 1 (base/child does it)" '(^|[^A-Za-z0-9_.>"])(fork|vfork|posix_spawn|execv[pe]*|execl[pe]*)\(' \
-	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c'
+	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'api/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c'
 # postgres.c waits in a thread of the pool, with a deadline. libhusk starts one thread for its loop.
 deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthread_create|poll|select)\(' \
-	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'
+	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'api/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'
 # Only faces may name a tool in a sentence, because only they word the next step. A string that is just a tool's name
 # is allowed: the store records it.
 tools='(create_session|stop_session|execute_code|execute_terminal|import_files|export_files|session_info)'
