@@ -16,6 +16,7 @@ struct api_caller {
 	const char *tenant;
 	const char *key; /* id of the key; NULL = the unix socket */
 	unsigned scopes;
+	const char *base; /* address of this server as the client wrote it (links_base()) */
 };
 
 struct api_spec {
@@ -66,5 +67,9 @@ struct api {
 	struct op *ready; /* the check of store and engine that requests wait for; NULL = none runs */
 	bool closing;	  /* the manager may be freed: do not use it */
 };
+
+/* A signed link to the content of an export (links.c). base: as links_base() returns it. NULL if the key is not loaded
+ * yet. The caller owns it. */
+char *api_export_link(const struct api *api, const char *base, const char *export_id);
 
 #endif

@@ -32,6 +32,23 @@ void links_prepare(struct exchange *x, void (*next)(struct exchange *x))
 		exchange_fail(x, &f);
 }
 
+static void tried(void *ctx, const struct fail *f UNUSED)
+{
+	prepared(ctx, NULL);
+}
+
+void links_try(struct exchange *x, void (*next)(struct exchange *x))
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct manager *m = x->api->spec.manager;
+	x->next = next;
+	x->op = manager_can_sign(m) ?
+			NULL :
+			manager_prepare_signing(m, &(struct signing_request){ .on_done = tried, .ctx = x }, &f);
+	if (!x->op)
+		next(x);
+}
+
 /* --- make ---------------------------------------------------------------------------------------------------------- */
 
 /* The Host of a request is one of ours (auth.c). A proxy says in X-Forwarded-Proto whether its clients use TLS; a wrong
@@ -52,12 +69,14 @@ char *links_base(const struct exchange *x)
 	return xasprintf("%s://%s", tls ? "https" : "http", host);
 }
 
-char *links_make(const struct exchange *x, const char *path)
+char *api_export_link(const struct api *api, const char *base, const char *export_id)
 {
 	char signature[MANAGER_SIGNATURE_SIZE];
-	AUTO(freep) char *base = links_base(x);
-	AUTO(freep) char *text = xasprintf("%s?expires=%llu", path, (unsigned long long)time(NULL) + LINK_SECONDS);
-	manager_sign(x->api->spec.manager, text, signature);
+	if (!manager_can_sign(api->spec.manager))
+		return NULL;
+	AUTO(freep) char *text = xasprintf("/v1/exports/%s/content?expires=%llu", export_id,
+					   (unsigned long long)time(NULL) + LINK_SECONDS);
+	manager_sign(api->spec.manager, text, signature);
 	return xasprintf("%s%s&signature=%s", base, text, signature);
 }
 

@@ -25,10 +25,10 @@ struct link_query {
 	const char *signature;
 };
 
-/* Loads the key of this server, then calls next, now or later; or answers. After that, links_make() works. */
+/* Loads the key of this server, then calls next, now or later; or answers. After that, api_export_link() works. */
 void links_prepare(struct exchange *x, void (*next)(struct exchange *x));
-/* The full address of a path of this server, such as "/v1/exports/ID/content". The caller owns it. */
-char *links_make(const struct exchange *x, const char *path);
+/* Like links_prepare(), but calls next even if the key cannot be loaded. */
+void links_try(struct exchange *x, void (*next)(struct exchange *x));
 /* Checks the link of the request, then calls next, now or later; or answers with 403. The caller of the request then
  * has no tenant, and the scope of the route alone. */
 void links_check(struct exchange *x, void (*next)(struct exchange *x));

@@ -1,7 +1,9 @@
 /* Routes about the server itself: its description, its caller, and /mcp. */
 #include "api/host.h"
+#include "api/links.h"
 #include "api/openapi.h"
 #include "api/route.h"
+#include "base/alloc.h"
 #include "base/json.h"
 
 static void get_openapi(struct exchange *x)
@@ -28,18 +30,26 @@ static void get_well_known(struct exchange *x)
 			 "Send the header Authorization: Bearer KEY.");
 }
 
-static void handle_mcp(struct exchange *x)
+static void pass_to_mcp(struct exchange *x)
 {
 	const struct api_spec *spec = &x->api->spec;
-	if (!spec->on_mcp) {
-		exchange_problem(x, 404, "This server offers no MCP here.", NULL);
-		return;
-	}
+	AUTO(freep) char *base = links_base(x);
 	struct http_request *r = take_ptr(x->request);
-	struct api_caller caller = { .tenant = x->caller.tenant, .key = x->caller.key, .scopes = x->caller.scopes };
+	struct api_caller caller = {
+		.tenant = x->caller.tenant, .key = x->caller.key, .scopes = x->caller.scopes, .base = base
+	};
 	http_request_on_closed(r, NULL, NULL);
 	spec->on_mcp(spec->mcp_ctx, r, x->conversation, &caller);
 	exchange_end(x);
+}
+
+/* Answers of tools have signed links to exports. */
+static void handle_mcp(struct exchange *x)
+{
+	if (x->api->spec.on_mcp)
+		links_try(x, pass_to_mcp);
+	else
+		exchange_problem(x, 404, "This server offers no MCP here.", NULL);
 }
 
 static const struct route_answer openapi_answers[] = { { 200, "Anything", NULL, "The description." }, { 0 } };

@@ -47,45 +47,23 @@ unsigned problem_retry_after(const struct fail *f)
 	return status == 429 || status == 503 ? 5 : 0;
 }
 
-/* These kinds come from programs of the host, and their sentences can contain its paths. */
-static bool names_host(const struct fail *f)
-{
-	return f->kind == FAIL_ENGINE || f->kind == FAIL_STORE || f->kind == FAIL_INTERNAL || f->kind == FAIL_IMAGE;
-}
-
-static const char *neutral_detail(const struct fail *f)
-{
-	switch (f->kind) {
-	case FAIL_ENGINE:
-		return "The container engine of this server failed or does not answer.";
-	case FAIL_STORE:
-		return "The database of this server does not answer.";
-	case FAIL_IMAGE:
-		return "This server lacks the image of the language.";
-	default:
-		return "The server failed.";
-	}
-}
-
 json_t *problem_body(int status, const struct fail *f, bool remote)
 {
-	bool hide = remote && names_host(f);
 	const char *cause = cause_of(f) ? cause_name(cause_of(f)) : NULL, *kind = kinds[f->kind].name;
-	const char *message = f->message ? f->message : "The request failed.";
+	AUTO(fail_release) struct fail shown = { 0 };
+	fail_for_client(&shown, f, remote);
 	if (f->kind == FAIL_FOREIGN)
 		cause = cause_name(CAUSE_NO_SESSION);
 	json_t *out = json_object();
 	json_object_set_new(out, "type", json_sprintf("urn:husk:problem:%s", cause ? cause : kind));
 	json_object_set_new(out, "title", json_string(http_status_phrase(status)));
 	json_object_set_new(out, "status", json_integer(status));
-	json_object_set_new(out, "detail", json_text(hide ? neutral_detail(f) : message));
+	json_object_set_new(out, "detail", json_text(shown.message ? shown.message : "The request failed."));
 	json_object_set_new(out, "kind", json_string(kind));
 	if (cause)
 		json_object_set_new(out, "cause", json_string(cause));
-	if (hide)
-		json_object_set_new(out, "hint", json_string("`husk doctor` on the server shows the reason."));
-	else if (f->hint)
-		json_object_set_new(out, "hint", json_text(f->hint));
+	if (shown.hint)
+		json_object_set_new(out, "hint", json_text(shown.hint));
 	return out;
 }
 

@@ -164,8 +164,16 @@ static void on_mcp(void *ctx, struct http_request *r, struct conversation *c, co
 {
 	struct service *s = ctx;
 	mcp_http_request(s->mcp, r,
-			 &(struct mcp_http_caller){
-				 .conversation = c, .key = caller->key ? caller->key : "", .scopes = caller->scopes });
+			 &(struct mcp_http_caller){ .conversation = c,
+						    .key = caller->key ? caller->key : "",
+						    .scopes = caller->scopes,
+						    .base = caller->base });
+}
+
+static char *export_link(void *ctx, const char *base, const char *export_id)
+{
+	const struct service *s = ctx;
+	return api_export_link(s->api, base, export_id);
 }
 
 static void on_close(void *ctx, struct conversation *c)
@@ -256,8 +264,8 @@ static int serve(struct service *s)
 	loop_keep_memory(s->loop);
 	s->manager = manager_new(s->loop, &s->config);
 	s->conversation = conversation_open(s->manager, /* spec= */ NULL);
-	s->mcp = mcp_http_new(
-		&(struct mcp_http_spec){ .loop = s->loop, .config = &s->config, .extension = s->extension });
+	s->mcp = mcp_http_new(&(struct mcp_http_spec){
+		.loop = s->loop, .config = &s->config, .extension = s->extension, .link = export_link, .link_ctx = s });
 	s->spec = (struct api_spec){ .loop = s->loop,
 				     .config = &s->config,
 				     .manager = s->manager,

@@ -22,6 +22,7 @@
 #include "manager/model/limits.h"
 #include "manager/model/query.h"
 #include "manager/model/record.h"
+#include "manager/model/remote-fail.h"
 #include "manager/model/result.h"
 #include "manager/model/runtime.h"
 #include "manager/model/session-status.h"

@@ -61,7 +61,7 @@ struct mcp_stream {
 	struct mcp_room *room;
 	struct mcp_session *session; /* NULL = 2026-07-28, or not known yet */
 	struct http_request *r;	     /* NULL = nobody reads */
-	char *key;
+	char *key, *base;
 	unsigned scopes;
 	bool accepts_events, accepts_json;
 	bool asked;	   /* it has a request, which was dispatched */

@@ -88,6 +88,7 @@ void mcp_stream_free(struct mcp_stream *s)
 	list_remove(&s->node);
 	list_remove(&s->of_session);
 	free(s->key);
+	free(s->base);
 	free(s);
 }
 

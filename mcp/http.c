@@ -281,6 +281,7 @@ static void on_post(struct mcp_room *room, struct http_request *r, const struct 
 	}
 	struct mcp_stream *s = mcp_stream_new(room, r);
 	s->key = xstrdup(caller->key);
+	s->base = caller->base ? xstrdup(caller->base) : NULL;
 	s->scopes = caller->scopes;
 	s->accepts_json = json;
 	s->accepts_events = events;
@@ -345,6 +346,13 @@ static void on_exports(const struct tool_env *env, const struct copy_result *res
 			subscriptions_exported(&s->connection, results, n);
 }
 
+static char *export_link(const struct call *call, const char *export_id)
+{
+	const struct mcp_stream *s = call->origin;
+	const struct mcp_http_spec *spec = &s->http->spec;
+	return spec->link && s->base ? spec->link(spec->link_ctx, s->base, export_id) : NULL;
+}
+
 static void on_task(void *ctx, const struct task_info *task)
 {
 	struct mcp_room *room = ctx;
@@ -361,6 +369,7 @@ void mcp_room_bind(struct mcp_room *room, struct connection *c)
 						    .ops = &mcp_http_ops });
 	c->transport = room;
 	c->env.remote = true;
+	c->env.link = export_link;
 	c->env.on_exports = on_exports;
 }
 
@@ -380,7 +389,7 @@ static struct mcp_room *room_new(struct mcp_http *h, struct conversation *conver
 	list_append(&h->rooms, &room->node);
 	mcp_room_bind(room, &room->modern);
 	room->modern.shared = true;
-	tasks_take(conversation, h->spec.config, on_task, room);
+	tasks_take(conversation, h->spec.config, /* remote= */ true, on_task, room);
 	return room;
 }
 

@@ -28,6 +28,10 @@ struct mcp_http_spec {
 	size_t sessions_per_key;	   /* 0 = 100 */
 	size_t unsent_max;		   /* a reader with more unsent bytes is disconnected; 0 = 1 MiB */
 	uint64_t idle_ms;		   /* a session without requests ends after this time; 0 = 24 h */
+	/* The address of an export, which works without a key. base is the caller's. The callee's caller owns it; NULL
+	 * = no address can be made now. NULL = answers have no such addresses. */
+	char *(*link)(void *ctx, const char *base, const char *export_id);
+	void *link_ctx;
 };
 
 /* The sender of a request, as its key says. */
@@ -35,6 +39,7 @@ struct mcp_http_caller {
 	struct conversation *conversation; /* stays open until mcp_http_forget() or mcp_http_free() */
 	const char *key;		   /* identifies the key; only it can use the sessions that it began */
 	unsigned scopes;		   /* of the key; the server's log is only for SCOPE_ADMIN */
+	const char *base;		   /* address of this server as the client wrote it; NULL = unknown */
 };
 
 struct mcp_http *mcp_http_new(const struct mcp_http_spec *spec);

@@ -111,20 +111,20 @@ static bool is_session_limit(enum cause cause)
 }
 
 /* If a hint tells the user to run `husk`, adds where the program is: a bundle or npx does not add husk to PATH. */
-static char *where_the_program_is(const char *hint)
+static char *where_the_program_is(const char *hint, bool remote)
 {
-	AUTO(freep) char *self = hint && strstr(hint, "`husk ") ? realpath("/proc/self/exe", NULL) : NULL;
+	AUTO(freep) char *self = !remote && strstr(hint, "`husk ") ? realpath("/proc/self/exe", NULL) : NULL;
 	return self ? xasprintf(" (`husk` is %s)", self) : xstrdup("");
 }
 
-char *next_step_after_fail(const struct fail *f, bool listed)
+char *next_step_after_fail(const struct fail *f, bool listed, bool remote)
 {
 	const char *step = is_session_limit(cause_of(f)) ? step_after_session_limit(listed) : steps[cause_of(f)];
 	if (!step && !f->hint)
 		step = step_for_kind(f->kind, listed);
 	if (!f->hint)
 		return step ? xstrdup(step) : NULL;
-	AUTO(freep) char *place = where_the_program_is(f->hint);
+	AUTO(freep) char *place = where_the_program_is(f->hint, remote);
 	if (!step)
 		return xasprintf("%s%s", f->hint, place);
 	bool is_sentence = *f->hint && strchr(".!?", f->hint[strlen(f->hint) - 1]);

@@ -6,8 +6,9 @@
 #include "manager/manager.h"
 
 /* The step after a request that ran nothing: the failure's hint, then the step for its cause. `listed` means that the
- * answer lists usable sessions. NULL if there is no step. The caller owns it. */
-char *next_step_after_fail(const struct fail *f, bool listed);
+ * answer lists usable sessions, `remote` that it must not name files of the host. NULL if there is no step. The caller
+ * owns it. */
+char *next_step_after_fail(const struct fail *f, bool listed, bool remote);
 
 struct run_terms {
 	bool terminal;		  /* a command, not a cell */

@@ -28,19 +28,29 @@
 #define TEMPLATES_TTL_MS 3600000
 #define READ_TTL_MS 3600000
 
-static json_t *describe(const struct export_info *e)
+#define DOWNLOAD_META "dev.husk/download_url"
+
+char *resources_download_url(const struct call *call, const struct tool_env *env, const struct export_info *e)
+{
+	return env->link ? env->link(call, e->id) : NULL;
+}
+
+static json_t *describe(const struct export_info *e, const char *download_url)
 {
 	AUTO(freep) char *text =
 		xasprintf("%s%s of session %s", e->path, e->directory ? " (a directory, as tar)" : "", e->session_id);
 	AUTO(freep) char *name = e->directory ? xasprintf("%s.tar", e->name) : xstrdup(e->name);
-	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", json_text(e->uri), "name", json_name(name), "description",
-			 json_name(text), "mimeType", json_name(e->mime ? e->mime : "application/octet-stream"), "size",
-			 (json_int_t)e->stored);
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:I}", "uri", json_text(e->uri), "name", json_name(name),
+			      "description", json_name(text), "mimeType",
+			      json_name(e->mime ? e->mime : "application/octet-stream"), "size", (json_int_t)e->stored);
+	if (download_url)
+		json_object_set_new(o, "_meta", json_pack("{s:o}", DOWNLOAD_META, json_text(download_url)));
+	return o;
 }
 
-json_t *resources_link(const struct export_info *e)
+json_t *resources_link(const struct export_info *e, const char *download_url)
 {
-	json_t *link = describe(e);
+	json_t *link = describe(e, download_url);
 	json_object_set_new(link, "type", json_string("resource_link"));
 	return link;
 }
@@ -58,8 +68,11 @@ static void set_time(json_t *o, uint64_t ms)
 
 void resources_fail(struct call *call, const struct fail *f)
 {
-	AUTO(freep) char *text =
-		xasprintf("%s%s%s", f->message ? f->message : "failed", f->hint ? " — " : "", f->hint ? f->hint : "");
+	const struct connection *c = call->ctx;
+	AUTO(fail_release) struct fail shown = { 0 };
+	fail_for_client(&shown, f, c->env.remote);
+	AUTO(freep) char *text = xasprintf("%s%s%s", shown.message ? shown.message : "failed", shown.hint ? " — " : "",
+					   shown.hint ? shown.hint : "");
 	json_auto_t *clean = json_shown(text);
 	call_reply_error(call, RPC_INTERNAL_ERROR, json_string_value(clean), NULL);
 }
@@ -72,10 +85,12 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 		resources_fail(call, f);
 		return;
 	}
-	const struct connection *first_page = call->data;
+	const struct connection *c = call->ctx, *first_page = call->data;
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++) {
-		json_t *o = describe(&v[i]);
+		/* Older revisions have no _meta here. */
+		AUTO(freep) char *url = call->revision->titles ? resources_download_url(call, &c->env, &v[i]) : NULL;
+		json_t *o = describe(&v[i], url);
 		if (call->revision->titles)
 			set_time(o, v[i].created_ms);
 		json_array_append_new(list, o);
@@ -159,8 +174,10 @@ void resources_not_found(struct call *call)
 static void too_large(struct call *call, const struct export_info *e)
 {
 	const struct connection *c = call->ctx;
-	AUTO(freep) char *where =
-		c->env.remote ? xstrdup("") : xasprintf(" The file is at %s on the host;", e->host_path);
+	AUTO(freep) char *url = resources_download_url(call, &c->env, e);
+	AUTO(freep) char *where = url		? xasprintf(" The user can download it from %s;", url) :
+				  c->env.remote ? xstrdup("") :
+						  xasprintf(" The file is at %s on the host;", e->host_path);
 	AUTO(freep) char *text = xasprintf(
 		"The resource has %llu bytes; at most %u can be read in one answer.%s import_files copies it into a session.",
 		(unsigned long long)e->stored, READ_MAX, where);

@@ -19,7 +19,9 @@ char *resources_export_id(const char *uri);
 void resources_not_found(struct call *call);
 void resources_fail(struct call *call, const struct fail *f);
 
-/* A resource_link block. New reference. */
-json_t *resources_link(const struct export_info *e);
+/* A resource_link block. download_url may be NULL. New reference. */
+json_t *resources_link(const struct export_info *e, const char *download_url);
+/* The address of an export for the client of the request; NULL = none. The caller owns it. */
+char *resources_download_url(const struct call *call, const struct tool_env *env, const struct export_info *e);
 
 #endif

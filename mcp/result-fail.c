@@ -85,9 +85,12 @@ static json_t *fail_fields(const struct fail *f, const struct fail_context *ctx,
 	return o;
 }
 
-json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx)
+json_t *result_of_fail(const struct fail *failure, const struct fail_context *ctx)
 {
-	AUTO(freep) char *hint = next_step_after_fail(f, json_array_size(ctx->active_sessions) > 0);
+	AUTO(fail_release) struct fail shown = { 0 };
+	const struct fail *f = &shown;
+	fail_for_client(&shown, failure, ctx->remote);
+	AUTO(freep) char *hint = next_step_after_fail(f, json_array_size(ctx->active_sessions) > 0, ctx->remote);
 	AUTO(freep) char *error = xasprintf("%s: %s", leading_words(f->kind), f->message ? f->message : "failed");
 	/* A list of sessions does not help with a bad argument. */
 	AUTO(freep) char *text = fail_text(error, f->kind == FAIL_INVALID ? NULL : ctx->active_sessions, hint);

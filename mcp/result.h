@@ -29,11 +29,12 @@ struct fail_context {
 	json_t *active_sessions; /* borrowed: [{session_id, runtime, status, age_seconds, idle_seconds}] */
 	bool fields_in_meta;	 /* false: structuredContent, if the revision has it */
 	bool structured;
+	bool remote; /* the client may be elsewhere: files of the host are not named */
 };
 
 /* The CallToolResult of a request that ran nothing: isError, the reference's leading words, the next step. New
  * reference. */
-json_t *result_of_fail(const struct fail *f, const struct fail_context *ctx);
+json_t *result_of_fail(const struct fail *failure, const struct fail_context *ctx);
 
 /* Puts the fields (taken) into text and, if the revision has it, into structuredContent. New reference. */
 json_t *result_of_fields(json_t *fields, bool structured);

@@ -156,7 +156,7 @@ struct server *server_new(const struct server_spec *spec)
 		return NULL;
 	}
 	s->end_timer = timer_new(spec->loop, end_now, s);
-	tasks_take(spec->conversation, spec->config, on_task, s);
+	tasks_take(spec->conversation, spec->config, /* remote= */ false, on_task, s);
 	return s;
 }
 

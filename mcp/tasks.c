@@ -95,8 +95,11 @@ void tasks_reply_handle(struct call *call, json_t *task)
 /* Answers a request whose task does not exist, or for which the store cannot be read. */
 static void reply_fail(struct call *call, const struct fail *f)
 {
+	const struct connection *c = call->ctx;
 	bool unknown = f->kind == FAIL_NOT_FOUND || f->kind == FAIL_FOREIGN || f->kind == FAIL_DIED;
-	AUTO(freep) char *text = xasprintf("Task not available: %s", f->message);
+	AUTO(fail_release) struct fail shown = { 0 };
+	fail_for_client(&shown, f, c->env.remote);
+	AUTO(freep) char *text = xasprintf("Task not available: %s", shown.message);
 	call_reply_error(call, unknown ? RPC_INVALID_PARAMS : RPC_INTERNAL_ERROR, text, NULL);
 }
 
@@ -329,19 +332,32 @@ void tasks_changed(struct connection *c, const struct task_info *task)
 /* --- called by the manager --------------------------------------------------------------------------------------- */
 
 /* The result of a task as JSON text. A worker builds large results. */
-static char *word(const struct config *config, const struct task_info *task, const struct run_result *result,
-		  const struct fail *f)
+static char *word_for(const struct config *config, bool remote, const struct task_info *task,
+		      const struct run_result *result, const struct fail *f)
 {
-	const struct tool_env env = { .config = config };
+	const struct tool_env env = { .config = config, .remote = remote };
 	json_auto_t *o = tools_word_task(&env, task, result, f);
 	json_object_set_new(o, "resultType", json_string("complete"));
 	return json_dumps(o, JSON_COMPACT);
 }
 
-void tasks_take(struct conversation *conversation, const struct config *config,
+static char *word(const struct config *config, const struct task_info *task, const struct run_result *result,
+		  const struct fail *f)
+{
+	return word_for(config, /* remote= */ false, task, result, f);
+}
+
+static char *word_remote(const struct config *config, const struct task_info *task, const struct run_result *result,
+			 const struct fail *f)
+{
+	return word_for(config, /* remote= */ true, task, result, f);
+}
+
+void tasks_take(struct conversation *conversation, const struct config *config, bool remote,
 		void (*on_change)(void *ctx, const struct task_info *task), void *ctx)
 {
-	conversation_take_tasks(
-		conversation,
-		&(struct task_handler){ .word = word, .config = config, .on_change = on_change, .ctx = ctx });
+	conversation_take_tasks(conversation, &(struct task_handler){ .word = remote ? word_remote : word,
+								      .config = config,
+								      .on_change = on_change,
+								      .ctx = ctx });
 }

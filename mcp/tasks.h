@@ -39,8 +39,9 @@ bool tasks_listen(struct connection *c, struct call *call, json_t *params,
 void tasks_listen_begin(struct connection *c, struct call *call);
 /* Notifies the client of a change of a task, if it listens to the task. */
 void tasks_changed(struct connection *c, const struct task_info *task);
-/* From now on, on_change is called for changes of the conversation's tasks, and MCP words their results. */
-void tasks_take(struct conversation *conversation, const struct config *config,
+/* From now on, on_change is called for changes of the conversation's tasks, and MCP words their results. remote: they do
+ * not name files of the host. */
+void tasks_take(struct conversation *conversation, const struct config *config, bool remote,
 		void (*on_change)(void *ctx, const struct task_info *task), void *ctx);
 
 #endif

@@ -344,7 +344,8 @@ json_t *tools_word_task(const struct tool_env *env, const struct task_info *task
 		return result_of_run(result, &context);
 	return result_of_fail(f, &(struct fail_context){ .session_id = task->session_id,
 							 .fields_in_meta = true,
-							 .structured = context.structured });
+							 .structured = context.structured,
+							 .remote = env->remote });
 }
 
 static bool is_given(const struct call *call, const char *name)

@@ -177,7 +177,8 @@ static char *export_describe(const struct tool_env *env)
 		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~). Later changes need another export.\n"
 		"Returned for each entry: success and error, name, path, size, hash,%s uri (a resource that clients can read). Exports "
 		"survive the session and a restart of the server.",
-		env->remote ? " and" : " host_path (where the user finds the file on the host: tell them) and");
+		env->remote ? " download_url (a link that needs no key and works for a day: give it to the user) and" :
+			      " host_path (where the user finds the file on the host: tell them) and");
 }
 
 /* ---- results */
@@ -191,13 +192,15 @@ static json_t *error_text(const struct fail *f)
 	return json_shown(text);
 }
 
-static void add_common(json_t *o, const struct copy_result *r)
+static void add_common(json_t *o, const struct copy_result *r, bool remote)
 {
+	AUTO(fail_release) struct fail failure = { 0 };
+	fail_for_client(&failure, &r->failure, remote);
 	json_object_set_new(o, "success", json_boolean(r->success));
 	json_object_set_new(o, "size", json_integer((json_int_t)r->size));
-	if (r->failure.message)
-		json_object_set_new(o, "error", error_text(&r->failure));
-	AUTO(freep) char *hint = r->failure.kind ? next_step_after_fail(&r->failure, /* listed= */ false) : NULL;
+	if (failure.message)
+		json_object_set_new(o, "error", error_text(&failure));
+	AUTO(freep) char *hint = failure.kind ? next_step_after_fail(&failure, /* listed= */ false, remote) : NULL;
 	if (hint)
 		json_object_set_new(o, "hint", json_shown(hint));
 	if (!r->notices.n)
@@ -208,19 +211,19 @@ static void add_common(json_t *o, const struct copy_result *r)
 	json_object_set_new(o, "notices", notices);
 }
 
-static json_t *imported(const struct copy_result *r)
+static json_t *imported(const struct copy_result *r, bool remote)
 {
 	json_t *o = json_pack("{s:o, s:o}", "source", json_name(r->source ? r->source : ""), "destination",
 			      json_name(r->path ? r->path : ""));
-	add_common(o, r);
+	add_common(o, r, remote);
 	return o;
 }
 
-static json_t *exported(const struct copy_result *r, const char *session_id, bool remote)
+static json_t *exported(const struct copy_result *r, const char *session_id, bool remote, const char *download_url)
 {
 	json_t *o = json_pack("{s:o, s:o}", "session_id", json_name(session_id), "path",
 			      json_name(r->path ? r->path : r->source));
-	add_common(o, r);
+	add_common(o, r, remote);
 	if (!r->success)
 		return o;
 	json_object_set_new(o, "name", json_name(r->export.name));
@@ -228,6 +231,8 @@ static json_t *exported(const struct copy_result *r, const char *session_id, boo
 	json_object_set_new(o, "hash", json_sprintf("%s:%s", r->export.hash_kind, r->export.hash));
 	if (!remote)
 		json_object_set_new(o, "host_path", json_name(r->export.host_path));
+	if (download_url)
+		json_object_set_new(o, "download_url", json_text(download_url));
 	json_object_set_new(o, "uri", json_name(r->export.uri));
 	json_object_set_new(o, "mime_type", json_name(r->export.mime));
 	return o;
@@ -237,6 +242,7 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 {
 	struct call *call = ctx;
 	const struct files_args *args = call->decoded;
+	const struct tool_env *env = call_env(call);
 	bool export = call->tool == &tool_export_files, all = true;
 	call->op = NULL;
 	if (f) {
@@ -245,18 +251,20 @@ static void copy_done(void *ctx, const struct copy_result *results, size_t n, co
 	}
 	json_t *files = json_array(), *links = json_array();
 	for (size_t i = 0; i < n; i++) {
-		all = all && results[i].success;
-		json_array_append_new(files, export ? exported(&results[i], args->session_id, call_env(call)->remote) :
-						      imported(&results[i]));
+		const struct copy_result *r = &results[i];
+		bool has_export = export && r->success;
+		AUTO(freep) char *url = has_export ? resources_download_url(call, env, &r->export) : NULL;
+		all = all && r->success;
+		json_array_append_new(files, export ? exported(r, args->session_id, env->remote, url) :
+						      imported(r, env->remote));
 		/* Older revisions have no resource links. */
-		if (export && results[i].success && call->revision->structured)
-			json_array_append_new(links, resources_link(&results[i].export));
+		if (has_export && call->revision->structured)
+			json_array_append_new(links, resources_link(&r->export, url));
 	}
 	json_t *result =
 		result_of_fields(json_pack("{s:b, s:o}", "success", all, "files", files), call->revision->structured);
 	json_array_extend(json_object_get(result, "content"), links);
 	json_decref(links);
-	const struct tool_env *env = call_env(call);
 	call_reply(call, result);
 	if (export && env->on_exports)
 		env->on_exports(env, results, n);

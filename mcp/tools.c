@@ -120,6 +120,7 @@ static void reply_fail(struct call *call, const char *session_id, const struct f
 					     .fields_in_meta = tool->fields_in_meta,
 					     .structured = call->revision->structured &&
 							   (!tool->fields_in_meta || env->config->structured_content),
+					     .remote = env->remote,
 				     }));
 }
 

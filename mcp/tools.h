@@ -18,6 +18,9 @@ struct tool_env {
 	struct strv roots;	       /* the roots received so far: absolute folders */
 	struct loop *loop;	       /* NULL = do everything on the loop */
 	struct connection *connection; /* NULL = the client cannot be asked for input */
+	/* The address of an export for the client of a request, which works without a key for a day. The caller owns it.
+	 * May return NULL, and may be NULL: there is no such address. */
+	char *(*link)(const struct call *call, const char *export_id);
 	/* Called after exports. May be NULL. */
 	void (*on_exports)(const struct tool_env *env, const struct copy_result *results, size_t n);
 };

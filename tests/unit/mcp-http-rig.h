@@ -53,7 +53,13 @@ UNUSED static void wire_request(struct http_rig *rig, struct http_request *r)
 		w->mcp, r,
 		&(struct mcp_http_caller){ .conversation = http_fields_get(f, "x-other") ? w->other : w->conversation,
 					   .key = key ? key : "k",
+					   .base = "http://h",
 					   .scopes = http_fields_get(f, "x-scopes") ? SCOPE_RUN : SCOPES_DEFAULT });
+}
+
+UNUSED static char *wire_link(void *ctx UNUSED, const char *base, const char *export_id)
+{
+	return xasprintf("%s/link/%s", base, export_id);
 }
 
 UNUSED static int wire_up_with(void **state, const struct mcp_http_spec *more)
@@ -69,6 +75,7 @@ UNUSED static int wire_up_with(void **state, const struct mcp_http_spec *more)
 	w->other = conversation_open(w->manager, &(struct conversation_spec){ .id = "other" });
 	spec.loop = w->http.loop;
 	spec.config = &wire_config;
+	spec.link = wire_link;
 	w->mcp = mcp_http_new(&spec);
 	w->fd = -1;
 	*state = w;

@@ -355,6 +355,40 @@ static void paths_of_the_host_are_refused(void **state)
 		assert_null(strstr(wire_body(w), hidden[i]));
 }
 
+/* Instead of a path, answers have a link that the client can open. */
+static void exports_have_links(void **state)
+{
+	struct wire *w = *state;
+	legacy_begin(w, NEW, "", "");
+	assert_int_equal(legacy_ask(w, "POST", "", EXPORT), 200);
+	json_auto_t *answer = wire_json(w);
+	json_t *result = json_object_get(answer, "result");
+	json_t *files = json_object_get(json_object_get(result, "structuredContent"), "files");
+	const json_t *link = json_array_get(json_object_get(result, "content"), 1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(files, 0), "download_url")),
+			    "http://h/link/e1");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(link, "_meta"), "dev.husk/download_url")),
+			    "http://h/link/e1");
+	legacy_ask(w, "POST", "", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}");
+	assert_non_null(strstr(wire_body(w), "\"dev.husk/download_url\":\"http://h/link/e1\""));
+}
+
+/* Messages of the engine can name its files. */
+static void failures_of_the_host_are_neutral(void **state)
+{
+	struct wire *w = *state;
+	legacy_begin(w, NEW, "", "");
+	setenv("FAKE_NO_ENGINE", "1", 1);
+	legacy_ask(
+		w, "POST", "",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"create_session\",\"arguments\":{}}}");
+	unsetenv("FAKE_NO_ENGINE");
+	assert_non_null(strstr(wire_body(w), "The container engine of this server failed or does not answer."));
+	assert_non_null(strstr(wire_body(w), "`husk doctor` on the server"));
+	assert_null(strstr(wire_body(w), "setup-docker"));
+	assert_null(strstr(wire_body(w), "`husk` is /"));
+}
+
 static void a_tool_needs_its_scope(void **state)
 {
 	struct wire *w = *state;
@@ -461,6 +495,8 @@ int main(void)
 		TEST(sessions_of_a_conversation_hear_of_each_others_exports),
 		TEST(the_user_is_asked_on_the_stream_of_the_call),
 		TEST(paths_of_the_host_are_refused),
+		TEST(exports_have_links),
+		TEST(failures_of_the_host_are_neutral),
 		TEST(a_tool_needs_its_scope),
 		TEST(the_log_is_only_for_administrators),
 		cmocka_unit_test_setup_teardown(a_reader_that_stops_is_cut_and_can_resume, wire_up_impatient,

@@ -14,7 +14,7 @@ static void expect_fail(enum fail_kind kind, enum cause cause, const char *hint,
 	cause_set(&f, kind, cause, "it failed");
 	if (hint)
 		fail_hint(&f, "%s", hint);
-	AUTO(freep) char *got = next_step_after_fail(&f, listed);
+	AUTO(freep) char *got = next_step_after_fail(&f, listed, /* remote= */ false);
 	if (want)
 		assert_string_equal(got, want);
 	else
@@ -73,7 +73,7 @@ static void steps_for_models_name_existing_tools(void **state)
 	for (enum cause cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
 		AUTO(fail_release) struct fail f = { 0 };
 		cause_set(&f, FAIL_BUSY, cause, "it failed");
-		AUTO(freep) char *step = next_step_after_fail(&f, false);
+		AUTO(freep) char *step = next_step_after_fail(&f, false, false);
 		if (step) {
 			check_tools(step);
 			assert_null(strstr(step, "husk "));
@@ -95,7 +95,7 @@ static void every_end_of_a_session_has_a_step(void **state)
 	for (enum cause cause = CAUSE_STOPPED; cause <= CAUSE_HALF_MADE; cause++) {
 		AUTO(fail_release) struct fail f = { 0 };
 		cause_set(&f, FAIL_DIED, cause, "it ended");
-		AUTO(freep) char *step = next_step_after_fail(&f, false);
+		AUTO(freep) char *step = next_step_after_fail(&f, false, false);
 		assert_non_null(strstr(step, "create_session"));
 	}
 }
