@@ -51,13 +51,39 @@ int buf_add_str(struct buf *b, const char *s)
 	return buf_add(b, s, strlen(s));
 }
 
+int buf_add_int(struct buf *b, int64_t value)
+{
+	char digits[24], *end = digits + sizeof(digits), *at = end;
+	uint64_t n = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	do
+		*--at = (char)('0' + n % 10);
+	while (n /= 10);
+	if (value < 0)
+		*--at = '-';
+	return buf_add(b, at, (size_t)(end - at));
+}
+
+/* Most texts fit into the room that is left, so they are formatted in place. */
 int buf_printf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
+	grow(b, b->len);
+	size_t room = b->cap - b->len;
 	va_start(ap, fmt);
-	AUTO(freep) char *s = xvasprintf(fmt, ap);
+	int n = vsnprintf((char *)b->data + b->len, room, fmt, ap);
 	va_end(ap);
-	return buf_add_str(b, s);
+	if (n < 0)
+		abort();
+	uint8_t *at = buf_reserve(b, (size_t)n);
+	if (!at)
+		return -ENOBUFS;
+	if ((size_t)n >= room) {
+		va_start(ap, fmt);
+		vsnprintf((char *)at, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
+	b->len += (size_t)n;
+	return 0;
 }
 
 void buf_consume(struct buf *b, size_t n)

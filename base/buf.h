@@ -18,6 +18,8 @@ void buf_reset(struct buf *b);
 /* Appends all of the data or nothing: -ENOBUFS if the buffer would exceed max. */
 int buf_add(struct buf *b, const void *data, size_t n);
 int buf_add_str(struct buf *b, const char *s);
+int buf_add_int(struct buf *b, int64_t value);
+/* The arguments must not point into the buffer. */
 int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Makes room for n more bytes and returns where they go (the caller raises len), or NULL if they would exceed max. */
 uint8_t *buf_reserve(struct buf *b, size_t n);

@@ -122,18 +122,6 @@ static void print_array(struct buf *out, const json_t *array)
 	buf_add(out, "]", 1);
 }
 
-static void print_integer(struct buf *out, json_int_t value)
-{
-	char digits[REAL_MAX], *end = digits + sizeof(digits), *at = end;
-	unsigned long long n = value < 0 ? -(unsigned long long)value : (unsigned long long)value;
-	do
-		*--at = (char)('0' + n % 10);
-	while (n /= 10);
-	if (value < 0)
-		*--at = '-';
-	buf_add(out, at, (size_t)(end - at));
-}
-
 /* Prints 0.1 as 0.1 and not as 0.10000000000000001: as few digits as give the same number again. */
 static void print_real(struct buf *out, const json_t *value)
 {
@@ -160,7 +148,7 @@ void json_print(struct buf *out, const json_t *value)
 		print_string(out, json_string_value(value), json_string_length(value));
 		break;
 	case JSON_INTEGER:
-		print_integer(out, json_integer_value(value));
+		buf_add_int(out, json_integer_value(value));
 		break;
 	case JSON_TRUE:
 		buf_add(out, "true", 4);

@@ -11,17 +11,28 @@
  * table gets a new column. */
 static void add_value(struct buf *b, size_t place, const struct db_value *v)
 {
-	if (v->kind == DB_INT)
-		buf_printf(b, "%zu i %lld\n", place, (long long)v->number);
-	else if (v->kind == DB_TEXT)
-		buf_printf(b, "%zu t %zu %s\n", place, strlen(v->text), v->text);
+	if (v->kind == DB_NULL)
+		return;
+	buf_add_int(b, (int64_t)place);
+	if (v->kind == DB_INT) {
+		buf_add(b, " i ", 3);
+		buf_add_int(b, v->number);
+	} else {
+		size_t n = strlen(v->text);
+		buf_add(b, " t ", 3);
+		buf_add_int(b, (int64_t)n);
+		buf_add(b, " ", 1);
+		buf_add(b, v->text, n);
+	}
+	buf_add(b, "\n", 1);
 }
 
 int chain_hash(struct key *key, const char *kind, const struct db_value *columns, size_t n, char ret[KEY_HASH_SIZE],
 	       struct fail *f)
 {
 	AUTO(buf_release) struct buf b = { 0 };
-	buf_printf(&b, "%s\n", kind);
+	buf_add_str(&b, kind);
+	buf_add(&b, "\n", 1);
 	for (size_t i = 0; i < n; i++)
 		add_value(&b, i, &columns[i]);
 	return key_hash(key, buf_str(&b), b.len, ret, f);
@@ -241,6 +252,15 @@ int chain_exec(struct chain *c, struct db_query *q, const char *session, const c
 	strv_release(&w.contents);
 	fail_release(&w.fail);
 	return r;
+}
+
+int chain_add_row(struct chain *c, const struct db_value *columns, size_t n, const char *session, const char *kind,
+		  const char *item, struct fail *f)
+{
+	char content[KEY_HASH_SIZE];
+	if (chain_hash(c->key, kind, columns, n, content, f) < 0)
+		return -1;
+	return add(c, session, kind, item, content, f);
 }
 
 int chain_note_swallowed(struct chain *c, const char *session, const char *kind, const char *item, struct fail *f)

@@ -43,6 +43,9 @@ int chain_begin(struct chain *c, uint64_t now_ms, struct fail *f);
 /* Executes a statement and adds a link for each returned row: the columns are the record's current content, and
  * column `item` identifies it. */
 int chain_exec(struct chain *c, struct db_query *q, const char *session, const char *kind, size_t item, struct fail *f);
+/* Adds a link for a row that was inserted with these columns. `item` identifies it. */
+int chain_add_row(struct chain *c, const struct db_value *columns, size_t n, const char *session, const char *kind,
+		  const char *item, struct fail *f);
 /* Call it if the database returned no row for a written record. Adds a link anyway, so that verification finds that
  * the record is missing. */
 int chain_note_swallowed(struct chain *c, const char *session, const char *kind, const char *item, struct fail *f);

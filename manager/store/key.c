@@ -26,6 +26,7 @@ void key_release(struct key *k)
 	if (k->secret)
 		sodium_memzero(k->secret, strlen(k->secret));
 	sodium_memzero(k->bytes, sizeof(k->bytes));
+	sodium_memzero(k->chain, sizeof(k->chain));
 	free(k->secret);
 	free(k->dir);
 	*k = (struct key){ 0 };
@@ -128,12 +129,16 @@ static int from_file(struct key *k, struct fail *f)
 
 static int load(struct key *k, struct fail *f)
 {
+	static const char chain_purpose[] = "husk chain key 1";
 	if (k->loaded)
 		return 0;
 	if (sodium_init() < 0)
 		return fail_set(f, FAIL_INTERNAL, "cannot initialize libsodium");
 	if ((k->secret ? from_setting : from_file)(k, f) < 0)
 		return -1;
+	/* Hashing uses a derived key, which reveals nothing about the key that seals settings. */
+	crypto_generichash(k->chain, sizeof(k->chain), (const unsigned char *)chain_purpose, sizeof(chain_purpose) - 1,
+			   k->bytes, KEY_BYTES);
 	k->loaded = true;
 	return 0;
 }
@@ -184,16 +189,11 @@ int key_open(struct key *k, const char *name, const char *sealed, char **ret, st
 
 int key_hash(struct key *k, const void *data, size_t n, char ret[KEY_HASH_SIZE], struct fail *f)
 {
-	static const char chain_purpose[] = "husk chain key 1";
-	uint8_t own[KEY_BYTES], hash[KEY_HASH_SIZE / 2];
+	uint8_t hash[KEY_HASH_SIZE / 2];
 	if (load(k, f) < 0)
 		return -1;
-	/* Hashing uses a derived key, which reveals nothing about the key that seals settings. */
-	crypto_generichash(own, sizeof(own), (const unsigned char *)chain_purpose, sizeof(chain_purpose) - 1, k->bytes,
-			   KEY_BYTES);
-	crypto_generichash(hash, sizeof(hash), data, n, own, sizeof(own));
+	crypto_generichash(hash, sizeof(hash), data, n, k->chain, sizeof(k->chain));
 	sodium_bin2hex(ret, KEY_HASH_SIZE, hash, sizeof(hash));
-	sodium_memzero(own, sizeof(own));
 	return 0;
 }
 

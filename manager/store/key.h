@@ -11,6 +11,7 @@ struct key {
 	char *secret; /* ENCRYPTION_KEY; NULL = the file */
 	char *dir;
 	uint8_t bytes[KEY_BYTES];
+	uint8_t chain[KEY_BYTES]; /* derived from `bytes`, for key_hash() */
 	bool loaded;
 };
 

@@ -63,9 +63,10 @@ static void waiting_free(struct execution_log *log, struct waiting *w)
 	free(w);
 }
 
-static int write_row(struct chain *chain, const struct execution_record *e, struct fail *f)
+/* Keeps known values: the record of an end may have fewer fields than that of the start. */
+static int merge_row(struct chain *chain, const struct execution_record *e, const struct db_value *columns, size_t n,
+		     const char *item, struct fail *f)
 {
-	/* Keep known values: the record of an end may have fewer fields than that of the start. */
 	struct db_query q = {
 		.sql = "INSERT INTO executions (" EXECUTION_COLUMNS ") "
 		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session, seq) DO UPDATE SET tool = CASE WHEN executions.tool = '" TOOL_UNKNOWN
@@ -73,14 +74,33 @@ static int write_row(struct chain *chain, const struct execution_record *e, stru
 		       "ending = COALESCE(excluded.ending, executions.ending), in_bytes = CASE WHEN excluded.in_bytes > 0 THEN excluded.in_bytes ELSE executions.in_bytes END, "
 		       "out_bytes = CASE WHEN excluded.out_bytes > 0 THEN excluded.out_bytes ELSE executions.out_bytes END, "
 		       "env = COALESCE(excluded.env, executions.env) RETURNING " EXECUTION_COLUMNS,
-		DB_PARAMS(db_text(e->session), db_int(e->seq), db_text(e->tool), db_int(e->started), db_int(e->ended),
-			  db_text(e->ending), db_int(e->in_bytes), db_int(e->out_bytes), db_text(e->env))
+		.params = columns,
+		.n = n
 	};
-	char item[32];
-	snprintf(item, sizeof(item), "%llu", (unsigned long long)e->seq);
 	if (chain_exec(chain, &q, e->session, CHAIN_EXECUTION, 1, f) < 0)
 		return -1;
 	return chain->written ? 0 : chain_note_swallowed(chain, e->session, CHAIN_EXECUTION, item, f);
+}
+
+/* Most rows are new. The database then stores the columns as they are, and need not return them. */
+static int write_row(struct chain *chain, const struct execution_record *e, struct fail *f)
+{
+	const struct db_value columns[] = { db_text(e->session), db_int(e->seq),       db_text(e->tool),
+					    db_int(e->started),	 db_int(e->ended),     db_text(e->ending),
+					    db_int(e->in_bytes), db_int(e->out_bytes), db_text(e->env) };
+	struct db_query q = {
+		.sql = "INSERT INTO executions (" EXECUTION_COLUMNS ") "
+		       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session, seq) DO NOTHING",
+		.params = columns,
+		.n = ARRAY_LEN(columns)
+	};
+	char item[32];
+	snprintf(item, sizeof(item), "%llu", (unsigned long long)e->seq);
+	if (db_exec(chain->db, &q, f) < 0)
+		return -1;
+	if (!q.changed)
+		return merge_row(chain, e, columns, ARRAY_LEN(columns), item, f);
+	return chain_add_row(chain, columns, ARRAY_LEN(columns), e->session, CHAIN_EXECUTION, item, f);
 }
 
 /* Records are written in the order of their numbers, so a killed server leaves out only the last ones. */
@@ -169,10 +189,14 @@ static void flush(struct execution_log *log)
  * two. */
 static struct waiting *find_start(struct execution_log *log, const struct execution_record *e)
 {
-	list_for_each(w, &log->waiting, struct waiting, node)
-		if (w->number > log->carried && w->record.seq == e->seq && !w->record.ending && !w->record.up_to &&
+	for (struct list *at = log->waiting.prev; at != &log->waiting; at = at->prev) {
+		struct waiting *w = list_entry(at, struct waiting, node);
+		if (w->number <= log->carried)
+			break;
+		if (w->record.seq == e->seq && !w->record.ending && !w->record.up_to &&
 		    streq(w->record.session, e->session))
 			return w;
+	}
 	return NULL;
 }
 

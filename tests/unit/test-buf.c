@@ -17,6 +17,26 @@ static void adds_and_terminates(void **state)
 	assert_int_equal(b.len, 8); /* the NUL is not counted */
 }
 
+static void adds_numbers(void **state)
+{
+	AUTO(buf_release) struct buf b = { 0 };
+	buf_add_int(&b, 0);
+	buf_add_int(&b, INT64_MAX);
+	buf_add_int(&b, INT64_MIN);
+	assert_string_equal(buf_str(&b), "09223372036854775807-9223372036854775808");
+}
+
+/* 255 characters and the NUL fill the first block. */
+static void formats_text_of_any_length(void **state)
+{
+	for (int n = 250; n < 260; n++) {
+		AUTO(buf_release) struct buf b = { 0 };
+		assert_int_equal(buf_printf(&b, "%0*d%s", n, 7, "end"), 0);
+		assert_int_equal(b.len, n + 3);
+		assert_string_equal(buf_str(&b) + n - 2, "07end");
+	}
+}
+
 static void adds_empty_data(void **state)
 {
 	AUTO(buf_release) struct buf b = { 0 };
@@ -119,7 +139,8 @@ static void reset_keeps_memory_release_does_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adds_and_terminates),		 cmocka_unit_test(adds_empty_data),
+		cmocka_unit_test(adds_and_terminates),		 cmocka_unit_test(adds_numbers),
+		cmocka_unit_test(formats_text_of_any_length),	 cmocka_unit_test(adds_empty_data),
 		cmocka_unit_test(keeps_bytes_with_nuls),	 cmocka_unit_test(adds_all_or_nothing_at_the_maximum),
 		cmocka_unit_test(refuses_absurd_sizes),		 cmocka_unit_test(grows_to_large_sizes),
 		cmocka_unit_test(reserve_gives_room_at_the_end), cmocka_unit_test(consumes_from_the_front),
