@@ -47,6 +47,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_SESSION] = "husk_list() lists the sessions of a conversation; husk_create() creates one.",
 	[CAUSE_OTHER_CONVERSATION] = "Use the session through the conversation that created it.",
 	[CAUSE_OTHER_SERVER] = NEW_SESSION,
+	[CAUSE_OTHER_ENGINE] = NEW_SESSION,
 	[CAUSE_STARTING] = AGAIN,
 	[CAUSE_ADOPTING] = AGAIN,
 	[CAUSE_RECONNECTING] = AGAIN,

@@ -40,6 +40,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_HALF_MADE] = NEW_SESSION,
 
 	[CAUSE_OTHER_SERVER] = NEW_SESSION,
+	[CAUSE_OTHER_ENGINE] = NEW_SESSION,
 	[CAUSE_STARTING] = "Call again in a few seconds.",
 	[CAUSE_ADOPTING] = "Call again in a few seconds.",
 	[CAUSE_RECONNECTING] = "Call again in a few seconds.",

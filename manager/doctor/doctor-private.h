@@ -24,6 +24,10 @@ void checks_release(struct checks *c);
 void doctor_judge_client(struct checks *c, const char *path, const struct engine_client *client);
 void doctor_judge_place(struct checks *c, const struct engine_place *place);
 void doctor_judge_engine(struct checks *c, const struct engine_version *engine);
+/* Reports what sessions on this engine do without, one check for each missing capability. config NULL = the settings
+ * are not valid. */
+void doctor_judge_capabilities(struct checks *c, const struct config *config, const char *engine,
+			       const struct engine_capabilities *can);
 /* Compares the versions with known container escapes. Adds nothing for engines other than docker. */
 void doctor_judge_age(struct checks *c, const struct engine_version *engine);
 /* machine: the architecture that this program was built for, in the words of uname. */

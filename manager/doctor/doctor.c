@@ -169,12 +169,23 @@ static void add_fence(struct doctor *d, const struct runtime *runtime)
 {
 	struct part *p = part_new(d, "fence");
 	struct fence_spec fence = { .image = runtime->image, .check_only = true };
+	if (!engine_capabilities(d->engine).sets_fence) {
+		p->is_ready = true;
+		return;
+	}
 	if (d->config_failure.kind || d->config.network_enabled) {
 		start_query(p, &(struct query_spec){
 				       .kind = ENGINE_QUERY_FENCE, .fence = &fence, .done = on_answer, .ctx = p });
 		return;
 	}
 	checks_add(&p->checks, p->name, CHECK_OK, NULL, "not needed: the network is switched off");
+	p->is_ready = true;
+}
+
+static void add_missing(struct doctor *d, const struct engine_capabilities *can)
+{
+	struct part *p = part_new(d, "engine");
+	doctor_judge_capabilities(&p->checks, d->config_failure.kind ? NULL : &d->config, d->engine->ops->name, can);
 	p->is_ready = true;
 }
 
@@ -333,15 +344,20 @@ static void on_start(void *ctx)
 	struct doctor *d = ctx;
 	size_t n;
 	const struct runtime *runtimes = runtime_list(&n);
+	struct engine_capabilities can = engine_capabilities(d->engine);
 	add_query(d, "docker client", ENGINE_QUERY_CLIENT);
 	add_query(d, "endpoint", ENGINE_QUERY_PLACE);
 	add_query(d, "engine", ENGINE_QUERY_VERSION);
-	add_query(d, "engine info", ENGINE_QUERY_INFO);
-	for (size_t i = 0; i < n; i++)
+	if (can.reports_machine)
+		add_query(d, "engine info", ENGINE_QUERY_INFO);
+	for (size_t i = 0; can.lists_images && i < n; i++)
 		add_image(d, &runtimes[i]);
-	add_listed_images(d);
-	add_query(d, "network", ENGINE_QUERY_NETWORK);
+	if (can.lists_images)
+		add_listed_images(d);
+	if (can.reports_machine)
+		add_query(d, "network", ENGINE_QUERY_NETWORK);
 	add_fence(d, &runtimes[0]);
+	add_missing(d, &can);
 	d->leftovers = part_new(d, "leftovers");
 	check_files(d);
 	check_store(d);

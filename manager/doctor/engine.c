@@ -207,6 +207,36 @@ void doctor_judge_listed_image(struct checks *c, const char *name, const char *r
 			   "%s (CONTAINER_IMAGES) does not exist", reference);
 }
 
+void doctor_judge_capabilities(struct checks *c, const struct config *config, const char *engine,
+			       const struct engine_capabilities *can)
+{
+	bool network = !config || config->network_enabled, required = config && config->network_fence == FENCE_REQUIRE;
+	if (!can->sets_fence && network && required)
+		checks_add(c, "fence", CHECK_FAIL,
+			   "set CONTAINER_NETWORK_FENCE=auto, or CONTAINER_NETWORK_ENABLED=false",
+			   "no session can start: Husk sets no firewall rules on %s, and the settings require them",
+			   engine);
+	else if (!can->sets_fence && network)
+		checks_add(c, "fence", CHECK_WARN, "limit the network of sessions with the means of the engine",
+			   "Husk sets no firewall rules on %s: sessions can reach private addresses", engine);
+	if (!can->cuts_network)
+		checks_add(c, "network off", network ? CHECK_WARN : CHECK_FAIL,
+			   network ? NULL : "set CONTAINER_NETWORK_ENABLED=true",
+			   "sessions without a network are refused: %s cannot guarantee that they have none", engine);
+	if (!can->bakes_images)
+		checks_add(c, "dependencies", CHECK_WARN, "put packages into an image, or install them in the session",
+			   "sessions with dependencies or another image are refused: Husk cannot store images on %s",
+			   engine);
+	if (can->several_nodes)
+		checks_add(c, "users", CHECK_WARN, NULL,
+			   "sessions on the same node of %s may run under the same user number", engine);
+	if (!can->measures_memory)
+		checks_add(c, "memory use", CHECK_OK, NULL, "not shown: %s does not report it", engine);
+	if (!can->lists_images)
+		checks_add(c, "images", CHECK_OK, NULL, "not checked: each node of %s pulls them when it needs them",
+			   engine);
+}
+
 void doctor_judge_network(struct checks *c, const struct engine_network *network)
 {
 	static const char again[] = "stop all sessions, then `docker network rm husk`; Husk creates it again";

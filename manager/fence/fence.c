@@ -221,6 +221,13 @@ static void start(struct fence *f)
 	AUTO(strv_release) struct strv proxies = { 0 };
 	if (f->query || f->work)
 		return;
+	if (!engine_capabilities(f->options.engine).sets_fence) {
+		AUTO(fail_release) struct fail none = { 0 };
+		cause_set(&none, FAIL_ENGINE, CAUSE_NOT_SUPPORTED, "Husk sets no firewall rules on the engine '%s'",
+			  f->options.engine->ops->name);
+		on_checked(f, NULL, &none);
+		return;
+	}
 	f->at = 0;
 	struct resolving *r = new0(struct resolving);
 	r->fence = f;

@@ -29,6 +29,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_NO_SESSION] = "no_session",
 	[CAUSE_OTHER_CONVERSATION] = "other_conversation",
 	[CAUSE_OTHER_SERVER] = "other_server",
+	[CAUSE_OTHER_ENGINE] = "other_engine",
 	[CAUSE_STARTING] = "starting",
 	[CAUSE_ADOPTING] = "adopting",
 	[CAUSE_QUEUE_FULL] = "queue_full",

@@ -39,6 +39,7 @@ enum cause {
 	CAUSE_NO_SESSION,
 	CAUSE_OTHER_CONVERSATION,
 	CAUSE_OTHER_SERVER, /* another live server owns the session */
+	CAUSE_OTHER_ENGINE, /* the session runs on an engine that this server does not use */
 	CAUSE_STARTING,
 	CAUSE_ADOPTING,
 	CAUSE_QUEUE_FULL,

@@ -138,6 +138,8 @@ const struct setting config_settings[] = {
 	{ STRING("CONTAINER_RUNTIME", runtime), .usual = "the engine's default",
 	  DESCRIBE(CONTAINERS, "Container runtime of the engine to use. `runsc` is gVisor (docs/gvisor.md).",
 		   "runsc") },
+	{ STRING("CONTAINER_ENGINE", engine), .fallback = "docker",
+	  DESCRIBE(CONTAINERS, "Where sessions run. `docker` is the only engine of this version.", "docker") },
 	{ PATH("HUSK_DOCKER", docker), .usual = "docker",
 	  DESCRIBE(CONTAINERS,
 		   "Docker client to run. DOCKER_HOST and DOCKER_CONTEXT, which choose the engine, are read from the "

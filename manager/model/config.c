@@ -159,6 +159,21 @@ static bool is_word(const char *text)
 	return n <= 128 && strspn(text, allowed) == n;
 }
 
+/* Engines that exist, and names that people may try because the design mentions them. */
+static int check_engine(const struct config *c, struct fail *f)
+{
+	static const char *const planned[] = { "kubernetes", "podman", "pool" };
+	if (streq(c->engine, "docker"))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(planned); i++)
+		if (streq(c->engine, planned[i]))
+			return fail_set(
+				f, FAIL_INVALID,
+				"setting CONTAINER_ENGINE: this version of Husk does not support '%s' yet; use docker",
+				c->engine);
+	return fail_set(f, FAIL_INVALID, "setting CONTAINER_ENGINE: '%.100s' is not one of: docker", c->engine);
+}
+
 /* A ceiling below the default is an error: sessions that request nothing would exceed it. */
 static int check_ceilings(const struct config *c, struct fail *f)
 {
@@ -355,7 +370,7 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 		if (value && apply(c, &config_settings[i], value, f) < 0)
 			goto failed;
 	}
-	if (refuse_root(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
+	if (refuse_root(c, f) < 0 || check_engine(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
 	    fill_private_networks(c, f) < 0 || warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0 ||
 	    fill_images(c, f) < 0 || fill_allowed_dirs(c, f) < 0)
 		goto failed;

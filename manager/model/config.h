@@ -98,7 +98,7 @@ struct config {
 	uint64_t serve_max_connections, serve_max_streams_per_key; /* of `husk serve` */
 	bool attach;	     /* HUSK_ATTACH: programs of this user may attach to sessions */
 	char *docker;	     /* HUSK_DOCKER: the client to run, default "docker" */
-	const char *engine;  /* engine kind; NULL = docker. Not a setting yet */
+	char *engine;	     /* CONTAINER_ENGINE: the name of an engine (manager/engine/open.h) */
 	const char *meminfo; /* file that states the machine's memory; NULL = /proc/meminfo. Not a setting */
 	const char *helper;  /* the husk program, which runs children that outlive us; NULL = this one. Not a setting */
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "manager/model/cause.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/rows.h"
@@ -112,6 +113,16 @@ static int owned_elsewhere(struct fail *f, const struct session_record *row)
 	return fail_hint(f, "Create another session, or end the client that uses this one, then use it here.");
 }
 
+static int on_other_engine(struct fail *f, const struct registry *r, const struct session_record *row)
+{
+	AUTO(buf_release) struct buf engine = { 0 };
+	utf8_clean_name(&engine, row->engine);
+	cause_set(f, FAIL_BUSY, CAUSE_OTHER_ENGINE,
+		  "Session '%s' runs on the engine '%.40s', and this server uses '%s' (CONTAINER_ENGINE)", row->id,
+		  buf_str(&engine), r->engine->ops->name);
+	return fail_hint(f, "Use it through a server with that engine, or create another session.");
+}
+
 /* 0 if the session can be taken over; else -1 with f. */
 static int judge(const struct search *s, const struct session_record *row, bool owner_dead, struct fail *f)
 {
@@ -128,6 +139,8 @@ static int judge(const struct search *s, const struct session_record *row, bool 
 		return claim_changed_row(row, f);
 	if (!owner_dead)
 		return owned_elsewhere(f, row);
+	if (!rows_on_engine(row, r->engine))
+		return on_other_engine(f, r, row);
 	if (row->state == ROW_STARTING)
 		end_half_made(r, row);
 	else if (runtime_find(row->runtime))
@@ -378,7 +391,7 @@ static void on_scanned(void *ctx, const struct rows *rows, const struct fail *f)
 		const struct session_record *row = &rows->v[i];
 		if (row->state == ROW_ENDED || !rows->owner_dead[i] || streq(row->owner, r->self.id) ||
 		    registry_find(r, row->id) || find(c, row->id) || !token_is_valid(row->id) ||
-		    row->seal == SEAL_BROKEN)
+		    row->seal == SEAL_BROKEN || !rows_on_engine(row, r->engine))
 			continue;
 		begun++;
 		if (row->state == ROW_STARTING)

@@ -28,6 +28,7 @@ static struct store_job *claim(struct session_entry *entry, struct session_recor
 	row.name = row.state == ROW_WARM ? NULL : entry->name;
 	row.labels = row.state == ROW_WARM ? NULL : entry->labels;
 	row.image = session_image(s);
+	row.engine = r->engine->ops->name;
 	row.owner = r->self.id;
 	row.owner_host = r->self.place;
 	row.owner_pid = r->self.pid;
@@ -41,7 +42,8 @@ static struct store_job *claim(struct session_entry *entry, struct session_recor
 		.sessions = c->max_sessions,
 		.sessions_per_thread = max_of_conversation,
 		.threads = c->max_active_threads,
-		.users = own_user ? SESSION_USERS : 0,
+		/* The store does not know the node of a container, and user numbers are unique only within one. */
+		.users = own_user && !engine_capabilities(r->engine).several_nodes ? SESSION_USERS : 0,
 	};
 	bool takes_warm = row.state != ROW_WARM && *entry->warm;
 	return store_session_claim(r->store, &row, takes_warm ? entry->warm : NULL, &most, fn, ctx);

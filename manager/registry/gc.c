@@ -60,14 +60,15 @@ static bool is_present(const struct gc *g, const char *container)
 static bool is_over(const struct gc *g, const struct session_record *row, bool owner_dead)
 {
 	if (row->state == ROW_ENDED || row->state == ROW_WARM || !owner_dead || streq(row->owner, g->spec.self) ||
-	    row->seal == SEAL_BROKEN)
+	    row->seal == SEAL_BROKEN || !rows_on_engine(row, g->spec.engine))
 		return false;
 	return row->state == ROW_STARTING || !row->container || !is_present(g, row->container);
 }
 
 static void note_warm(struct gc *g, const struct session_record *row, bool owner_dead)
 {
-	if (row->state == ROW_WARM && owner_dead && !streq(row->owner, g->spec.self))
+	if (row->state == ROW_WARM && owner_dead && !streq(row->owner, g->spec.self) &&
+	    rows_on_engine(row, g->spec.engine))
 		strv_add_all(&g->warm, row->id, row->owner, row->container ? row->container : "",
 			     row->mark ? row->mark : "", NULL);
 }

@@ -79,10 +79,20 @@ static struct session_entry_spec spec_of(const struct create_op *o)
 
 /* --- check ------------------------------------------------------------------------------------------------------- */
 
-/* The operator's setting is an upper limit: a request can do without the network, but cannot switch it on. */
-static int check_network(const struct config *config, const struct create_request *req, struct fail *f)
+/* A session that was promised no network must not have one. */
+static int refuse_uncut(const struct engine *e, struct fail *f)
 {
-	if (!req->network || config->network_enabled)
+	cause_set(f, FAIL_INVALID, CAUSE_NOT_SUPPORTED,
+		  "network: the engine '%s' cannot guarantee that a session has no network", e->ops->name);
+	return fail_hint(f, "Create the session with the network (CONTAINER_NETWORK_ENABLED=true); see husk doctor.");
+}
+
+/* The operator's setting is an upper limit: a request can do without the network, but cannot switch it on. */
+static int check_network(const struct registry *r, const struct create_request *req, struct fail *f)
+{
+	if (!req->network && !engine_capabilities(r->engine).cuts_network)
+		return refuse_uncut(r->engine, f);
+	if (!req->network || r->config->network_enabled)
 		return 0;
 	cause_set(f, FAIL_INVALID, CAUSE_NETWORK_OFF,
 		  "the network is switched off for all sessions (CONTAINER_NETWORK_ENABLED=false)");
@@ -121,7 +131,7 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
 {
 	struct limits limits;
-	if (check_network(c->registry->config, req, f) < 0 || check_name(req->name, f) < 0 ||
+	if (check_network(c->registry, req, f) < 0 || check_name(req->name, f) < 0 ||
 	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
 	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
 	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
@@ -185,7 +195,7 @@ static void check_machine(struct create_op *o)
 	struct registry *r = o->op.registry;
 	AUTO(fail_release) struct fail f = { 0 };
 	struct query_spec query = { .kind = ENGINE_QUERY_INFO, .done = on_machine, .ctx = o };
-	if (!limits_need_machine(r->config, &o->request.limits)) {
+	if (!limits_need_machine(r->config, &o->request.limits) || !engine_capabilities(r->engine).reports_machine) {
 		take_image(o);
 		return;
 	}

@@ -10,7 +10,7 @@ struct list_op {
 	struct engine_query *query;
 	struct listed_session *v;
 	char **containers; /* for each session of v */
-	bool *starting;	   /* for each session of v: its container may not exist yet, or no longer */
+	bool *unlisted;	   /* for each session of v: its container is not created yet, gone, or on another engine */
 	size_t n;
 	struct strv strings; /* owns the strings of v and containers */
 	struct fail unsure;
@@ -27,7 +27,7 @@ static void list_op_free(struct op *op)
 	op->registry->engine->ops->query_free(o->query);
 	free(o->v);
 	free(o->containers);
-	free(o->starting);
+	free(o->unlisted);
 	strv_release(&o->strings);
 	fail_release(&o->unsure);
 	free(o);
@@ -67,9 +67,9 @@ static void drop_gone(struct list_op *o, const struct engine_containers *found)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < o->n; i++) {
-		if (!o->starting[i] && !engine_containers_have(found, o->containers[i]))
+		if (!o->unlisted[i] && !engine_containers_have(found, o->containers[i]))
 			continue;
-		o->starting[kept] = o->starting[i];
+		o->unlisted[kept] = o->unlisted[i];
 		o->v[kept] = o->v[i];
 		o->containers[kept++] = o->containers[i];
 	}
@@ -86,7 +86,7 @@ static void on_containers(void *ctx, const struct engine_answer *a, const struct
 		fail_copy(&o->unsure, f);
 	else
 		drop_gone(o, &a->containers);
-	if (!f && o->n)
+	if (!f && o->n && engine_capabilities(e).measures_memory)
 		o->query = e->ops->query(e, &stats, &o->unsure);
 	if (!o->query)
 		answer(o);
@@ -137,7 +137,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.limits = limits_from_json(row->limits, o->op.registry->config),
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
 	};
-	o->starting[o->n] = ended || row->state == ROW_STARTING;
+	o->unlisted[o->n] = ended || row->state == ROW_STARTING || !rows_on_engine(row, o->op.registry->engine);
 	o->containers[o->n++] = (char *)keep(o, row->container);
 }
 
@@ -148,7 +148,7 @@ static void list_rows(struct op *op, const struct rows *rows)
 	uint64_t now = store_now_ms();
 	o->v = xcalloc(rows->n + 1, sizeof(*o->v));
 	o->containers = xcalloc(rows->n + 1, sizeof(*o->containers));
-	o->starting = xcalloc(rows->n + 1, sizeof(*o->starting));
+	o->unlisted = xcalloc(rows->n + 1, sizeof(*o->unlisted));
 	for (size_t i = rows->n; i > 0; i--)
 		add_row(o, &rows->v[i - 1], rows->owner_dead[i - 1], now);
 	struct query_spec containers = {

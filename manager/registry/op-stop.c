@@ -144,6 +144,18 @@ static bool is_meant(const struct stop_all_op *o, const struct session_record *r
 	return !o->id || streq(o->id, row->id);
 }
 
+/* Stopping removes the container, which only a server with its engine can do. */
+static bool is_elsewhere(struct stop_all_op *o, const struct session_record *row)
+{
+	const struct engine *e = o->op.registry->engine;
+	if (rows_on_engine(row, e))
+		return false;
+	if (!o->failure.kind)
+		cause_set(&o->failure, FAIL_BUSY, CAUSE_OTHER_ENGINE,
+			  "session '%s' runs on another engine than '%s' (CONTAINER_ENGINE)", row->id, e->ops->name);
+	return true;
+}
+
 static void add_container(struct stop_all_op *o, const struct session_record *row)
 {
 	strv_add(&o->containers, row->container ? row->container : "");
@@ -155,7 +167,7 @@ static void stop_warm(struct stop_all_op *o, const struct rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct session_record *row = &rows->v[i];
-		if (row->state != ROW_WARM || !is_meant(o, row))
+		if (row->state != ROW_WARM || !is_meant(o, row) || is_elsewhere(o, row))
 			continue;
 		if (row->container)
 			add_container(o, row);
@@ -182,6 +194,8 @@ static void stop_rows(struct op *op, const struct rows *rows)
 				claim_changed_row(row, &o->failure);
 			continue;
 		}
+		if (is_elsewhere(o, row))
+			continue;
 		add_container(o, row);
 		claim_end_row(r->store, row, CLAIM_STOPPED_BY_HAND);
 	}

@@ -30,6 +30,11 @@ int rows_resolve(const struct rows *rows, char **word, struct fail *f)
 	return 0;
 }
 
+bool rows_on_engine(const struct session_record *row, const struct engine *engine)
+{
+	return streq(row->engine, engine->ops->name);
+}
+
 static const char *keep(struct rows *rows, const char *text)
 {
 	if (!text)
@@ -56,6 +61,7 @@ static void copy_row(struct rows *rows, const struct session_record *from)
 	to->cause = keep(rows, from->cause);
 	to->limits = keep(rows, from->limits);
 	to->transport = keep(rows, from->transport);
+	to->engine = keep(rows, from->engine);
 }
 
 static void rows_release(struct rows *rows)

@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "base/strv.h"
+#include "manager/engine/engine.h"
 #include "manager/store/store.h"
 
 struct rows {
@@ -33,6 +34,8 @@ struct rows_load;
 struct rows_load *rows_load(const struct rows_spec *spec);
 /* Accepts NULL, returns NULL. */
 struct rows_load *rows_load_cancel(struct rows_load *l);
+/* True if the session's container is on this engine. Nothing is known about containers of other engines. */
+bool rows_on_engine(const struct session_record *row, const struct engine *engine);
 /* Replaces *word, which the caller owns, with the full id of the row that it refers to (handle.h). -1 with f if there
  * is no such row or several match. */
 int rows_resolve(const struct rows *rows, char **word, struct fail *f);

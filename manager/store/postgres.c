@@ -11,8 +11,8 @@
 #include "base/loop.h"
 #include "manager/store/db.h"
 
-#define COLUMNS_MAX 24
-#define PARAMS_MAX 24
+#define COLUMNS_MAX 32
+#define PARAMS_MAX 32
 #define NUMBER_MAX 24
 #define MESSAGE_MAX 400u
 

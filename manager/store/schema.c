@@ -104,6 +104,13 @@ static const char *const steps[][STEP_MAX] = {
 	},
 };
 
+/* Columns that servers of earlier versions neither read nor write. They have a count of their own, so that
+ * schema_version stays and those servers can still open the store. Statements must name the columns that they insert. */
+static const char *const additions[] = {
+	/* The engine of the session's container; NULL = docker. */
+	"ALTER TABLE sessions ADD COLUMN engine TEXT",
+};
+
 static int set_version(struct db *db, uint64_t version, struct fail *f)
 {
 	struct db_query drop = { .sql = "DELETE FROM schema_version" };
@@ -156,6 +163,23 @@ static int take_steps(struct db *db, uint64_t version, struct fail *f)
 	return version < ARRAY_LEN(steps) ? set_version(db, ARRAY_LEN(steps), f) : 0;
 }
 
+static int add_columns(struct db *db, struct fail *f)
+{
+	struct db_query make = { .sql = "CREATE TABLE IF NOT EXISTS schema_additions (done BIGINT NOT NULL)" };
+	struct db_query query = { .sql = "SELECT COUNT(*) FROM schema_additions" };
+	uint64_t done;
+	if (db_exec(db, &make, f) < 0 || db_number(db, &query, &done, f) < 0)
+		return -1;
+	for (uint64_t i = done; i < ARRAY_LEN(additions); i++) {
+		struct db_query add = { .sql = additions[i] };
+		struct db_query note = { .sql = "INSERT INTO schema_additions (done) VALUES ($1)",
+					 DB_PARAMS(db_int(i + 1)) };
+		if (db_exec(db, &add, f) < 0 || db_exec(db, &note, f) < 0)
+			return fail_wrap(f, "cannot add column %llu to the store", (unsigned long long)i + 1);
+	}
+	return 0;
+}
+
 static int migrate(struct db *db, void *ctx, struct fail *f)
 {
 	struct db_query make = { .sql = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)" };
@@ -169,7 +193,7 @@ static int migrate(struct db *db, void *ctx, struct fail *f)
 			 (unsigned long long)version, ARRAY_LEN(steps));
 		return fail_hint(f, "update Husk, or choose another store (XDG_STATE_HOME, DATABASE_URL)");
 	}
-	return take_steps(db, version, f) < 0 ? -1 : identify(db, ctx, f);
+	return take_steps(db, version, f) < 0 || add_columns(db, f) < 0 ? -1 : identify(db, ctx, f);
 }
 
 int schema_migrate(struct db *db, char **ret_id, struct fail *f)

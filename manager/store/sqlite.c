@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "manager/store/db.h"
 
-#define COLUMNS_MAX 24
+#define COLUMNS_MAX 32
 #define BUSY_STEP_MS 10
 /* SQLite instructions between two checks of the deadline. */
 #define PROGRESS_STEPS 100000

@@ -8,7 +8,7 @@
 
 #define COLUMNS                                                                                                        \
 	"id, thread, runtime, container, image, owner, owner_host, owner_pid, fence, state, cause, limits, "           \
-	"lease_until, created, used, ends, ended, busy, transport, mark, seal, name, memory, labels"
+	"lease_until, created, used, ends, ended, busy, transport, mark, seal, name, memory, labels, engine"
 #define HOLDS_SLOT "state IN ('starting', 'running') AND lease_until > "
 #define HAS_CONTAINER "state IN ('starting', 'running', 'warm') AND lease_until > "
 #define IS_WARM "state = 'warm' AND lease_until > "
@@ -41,14 +41,22 @@ static struct session_job *new_job(struct store *s, int (*run)(struct store_job 
 
 /* --- seals ------------------------------------------------------------------------------------------------------- */
 
+static bool engine_is_default(const char *engine)
+{
+	return !engine || streq(engine, STORE_DEFAULT_ENGINE);
+}
+
 /* Excludes columns that change with each lease. They decide which server owns a session and for how long, but not
  * which container belongs to it. */
 static int seal_row(struct key *key, const struct session_record *r, char ret[KEY_HASH_SIZE], struct fail *f)
 {
-	const struct db_value v[] = { db_text(r->id),	     db_text(r->thread), db_text(r->runtime),
-				      db_text(r->container), db_text(r->mark),	 db_text(r->image),
-				      db_text(r->limits),    db_int(r->created), db_int(r->ends) };
-	return chain_hash(key, "session", v, ARRAY_LEN(v), ret, f);
+	const struct db_value v[] = { db_text(r->id),	db_text(r->thread), db_text(r->runtime), db_text(r->container),
+				      db_text(r->mark), db_text(r->image),  db_text(r->limits),	 db_int(r->created),
+				      db_int(r->ends),	db_text(r->engine) };
+	/* Servers that know no engine but Docker check their rows without the column. To them the row of another
+	 * engine has a broken seal, so they leave its session alone. */
+	size_t n = engine_is_default(r->engine) ? ARRAY_LEN(v) - 1 : ARRAY_LEN(v);
+	return chain_hash(key, "session", v, n, ret, f);
 }
 
 static int check_seal(struct store_job *job, struct session_record *r, struct fail *f)
@@ -102,6 +110,7 @@ static void take_row(void *ctx, const struct db_value *v, size_t n UNUSED)
 		.name = shown_name(column_text(job, &v[21])),
 		.memory = column_int(&v[22]),
 		.labels = column_text(job, &v[23]),
+		.engine = v[24].kind == DB_TEXT ? column_text(job, &v[24]) : STORE_DEFAULT_ENGINE,
 	};
 }
 
@@ -287,13 +296,13 @@ static int insert(struct db *db, struct key *key, const struct session_record *r
 	};
 	struct db_query q = {
 		.sql = "INSERT INTO sessions (" COLUMNS
-		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)",
+		       ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)",
 		DB_PARAMS(db_text(r->id), db_text(r->thread), db_text(r->runtime), db_text(r->container),
 			  db_text(r->image), db_text(r->owner), db_text(r->owner_host), db_int(r->owner_pid),
 			  db_int(r->epoch), db_text(row_state_name(r->state)), db_text(r->cause), db_text(r->limits),
 			  db_int(r->lease_until), db_int(r->created), db_int(r->used), db_int(r->ends),
 			  db_int(r->ended), db_int(r->busy), db_text(r->transport), db_text(r->mark), db_text(seal),
-			  db_text(r->name), db_int(r->memory), db_text(r->labels))
+			  db_text(r->name), db_int(r->memory), db_text(r->labels), db_text(r->engine))
 	};
 	if (r->state != ROW_WARM && db_exec(db, &thread, f) < 0)
 		return -1;
@@ -362,6 +371,7 @@ struct store_job *store_session_claim(struct store *s, const struct session_reco
 	j->row.mark = job_keep(job, row->mark);
 	j->row.name = job_keep(job, row->name);
 	j->row.labels = job_keep(job, row->labels);
+	j->row.engine = job_keep(job, row->engine);
 	j->warm = job_keep(job, warm);
 	j->limits = *limits;
 	j->claim = fn;

@@ -61,6 +61,9 @@ enum row_seal {
 	SEAL_GOOD,
 	SEAL_BROKEN, /* changed without the key, or written with another key */
 };
+/* The engine of rows that name none: servers that knew only Docker wrote them. */
+#define STORE_DEFAULT_ENGINE "docker"
+
 struct session_record {
 	const char *id;
 	const char *thread;
@@ -81,11 +84,12 @@ struct session_record {
 	bool busy;		      /* a run was active at the last renewal: not idle */
 	const char *transport;	      /* how its owner reaches it, for people; NULL = unknown */
 	/* Whether the columns that never change were written with the store's key: id, thread, runtime, container,
-	 * mark, image, limits, created and ends. Set when a row is read. */
+	 * mark, image, limits, created, ends and engine. Set when a row is read. */
 	enum row_seal seal;
 	const char *name;   /* its name in the conversation; NULL = none */
 	const char *labels; /* JSON object of texts; NULL = none */
 	uint64_t memory;    /* its limit in bytes, for the limits of tenants; 0 = unknown */
+	const char *engine; /* the engine of its container; never NULL in a row that was read */
 	const char *sealed; /* as stored; private to the store */
 };
 

@@ -305,6 +305,11 @@ struct fake *fake_new(struct loop *loop, const struct fake_script *script)
 	f->loop = loop;
 	f->capabilities = (struct engine_capabilities){ .bakes_images = true,
 							.feeds_events = true,
+							.sets_fence = true,
+							.cuts_network = true,
+							.measures_memory = true,
+							.reports_machine = true,
+							.lists_images = true,
 							.shares_kernel = SUPPORT_YES };
 	f->script = script;
 	f->turn = timer_new(loop, on_turn, f);

@@ -22,7 +22,8 @@ void manager_bench_load(struct bench *b)
 	AUTO(fail_release) struct fail f = { 0 };
 	if (config_load(&b->config, /* env_file= */ NULL, &f) < 0)
 		fail_msg("%s", f.message);
-	b->config.engine = FAKE_NAME;
+	free(b->config.engine);
+	b->config.engine = xstrdup(FAKE_NAME);
 }
 
 void manager_bench_end(struct bench *b, struct fake *fake)

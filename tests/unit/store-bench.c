@@ -174,8 +174,8 @@ static void keep_sessions(struct answer *a, const struct session_record *v, size
 	for (size_t i = 0; i < n; i++) {
 		struct session_record *r = &a->sessions[i];
 		*r = v[i];
-		const char **texts[] = { &r->id,    &r->thread,	    &r->runtime, &r->container, &r->image,
-					 &r->owner, &r->owner_host, &r->cause,	 &r->limits,	&r->mark };
+		const char **texts[] = { &r->id,	 &r->thread, &r->runtime, &r->container, &r->image,  &r->owner,
+					 &r->owner_host, &r->cause,  &r->limits,  &r->mark,	 &r->engine, &r->name };
 		for (size_t k = 0; k < ARRAY_LEN(texts); k++)
 			*texts[k] = keep(a, *texts[k]);
 	}

@@ -201,6 +201,27 @@ static void without_a_required_fence_a_create_fails(void **state)
 	assert_non_null(got.session);
 }
 
+static void an_engine_without_a_fence_is_not_asked_for_one(void **state)
+{
+	fake_capabilities(fake)->sets_fence = false;
+	open_server();
+	create(/* network= */ true);
+	assert_non_null(got.session);
+	assert_non_null(strstr(got.note, "no firewall rules on the engine 'fake'"));
+	assert_int_equal(fake_fence_calls(fake), 0);
+}
+
+static void a_session_without_a_network_needs_an_engine_that_can_cut_it(void **state)
+{
+	fake_capabilities(fake)->cuts_network = false;
+	open_server();
+	struct create_request req = { .runtime = runtime_find("r"), .on_done = on_created };
+	assert_null(manager_create(conversation, &req, &got.fail));
+	assert_int_equal(cause_of(&got.fail), CAUSE_NOT_SUPPORTED);
+	create(/* network= */ true);
+	assert_non_null(got.session);
+}
+
 /* evidence: network-fence-kept */
 static void a_lost_fence_blocks_creates_until_it_is_back(void **state)
 {
@@ -254,6 +275,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(addresses_in_settings_are_let_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_the_fence_a_session_gets_a_note, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_a_required_fence_a_create_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_engine_without_a_fence_is_not_asked_for_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_session_without_a_network_needs_an_engine_that_can_cut_it, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_lost_fence_blocks_creates_until_it_is_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_network_outside_the_fence_gives_a_note, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_fence_needs_any_of_the_images, setup, teardown),

@@ -78,6 +78,7 @@ static void add_row(const char *id, const char *container, const char *owner, en
 		    uint64_t lease_until)
 {
 	struct session_record row = {
+		.engine = FAKE_NAME,
 		.id = id,
 		.thread = "t",
 		.runtime = "python",

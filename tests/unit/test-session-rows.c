@@ -117,6 +117,34 @@ static void a_container_with_another_mark_is_left_alone(void **state)
 	check_both_ways_to_stop(id, name);
 }
 
+static void on_collected(void *ctx UNUSED, const struct collected *result, const struct fail *f)
+{
+	got.done = true;
+	got.sessions = result ? result->sessions : 0;
+	if (f)
+		fail_copy(&got.fail, f);
+}
+
+/* Another server of this store uses that engine, and nothing is known about its containers here. */
+static void a_session_of_another_engine_is_left_alone(void **state)
+{
+	AUTO(freep) char *id = create();
+	change_row(id, "engine = 'kubernetes', seal = NULL");
+	run(id);
+	assert_int_equal(cause_of(&got.fail), CAUSE_OTHER_ENGINE);
+	assert_non_null(strstr(got.fail.message, "'kubernetes', and this server uses 'fake'"));
+	fake_vanish(fake_only(fake));
+	forget();
+	assert_non_null(
+		manager_collect_garbage(manager, &(struct collect_request){ .on_done = on_collected }, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_int_equal(got.sessions, 0);
+	stop_by_hand(id);
+	assert_int_equal(cause_of(&got.fail), CAUSE_OTHER_ENGINE);
+	run(id);
+	assert_int_equal(cause_of(&got.fail), CAUSE_OTHER_ENGINE);
+}
+
 static void a_cause_from_the_store_is_cleaned_like_output(void **state)
 {
 	AUTO(freep) char *id = create();
@@ -166,6 +194,7 @@ int main(void)
 		TEST(a_container_that_serves_another_session_is_left_alone),
 		TEST(a_session_of_the_previous_version_is_adopted_and_stopped),
 		TEST(a_container_with_another_mark_is_left_alone),
+		TEST(a_session_of_another_engine_is_left_alone),
 		TEST(a_cause_from_the_store_is_cleaned_like_output),
 		TEST(texts_of_the_store_are_cleaned_in_lists),
 		TEST(an_adopted_session_is_removed_by_its_labels),

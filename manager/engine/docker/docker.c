@@ -46,6 +46,11 @@ static struct engine_capabilities docker_capabilities(const struct engine *e)
 	return (struct engine_capabilities){
 		.bakes_images = true,
 		.feeds_events = true,
+		.sets_fence = true,
+		.cuts_network = true,
+		.measures_memory = true,
+		.reports_machine = true,
+		.lists_images = true,
 		.shares_kernel = d->shares_kernel,
 		.outside_fence = d->old_network,
 	};
