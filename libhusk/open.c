@@ -46,7 +46,10 @@ struct husk_error *open_on(const struct husk_settings *settings, const char *eng
 	h->keep_sessions = s.keep_sessions;
 	h->program = xstrdup(s.program && *s.program ? s.program : "husk");
 	h->config.helper = h->program;
-	h->config.engine = engine;
+	if (engine) {
+		free(h->config.engine);
+		h->config.engine = xstrdup(engine);
+	}
 	thread_do(open_manager, h);
 	handle_add(h);
 	*ret = h;

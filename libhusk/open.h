@@ -4,7 +4,7 @@
 
 #include "libhusk/handle.h"
 
-/* Like husk_open(), with the kind of engine by its name; NULL = the default. Also for tests. */
+/* Like husk_open(), with the name of an engine; NULL = CONTAINER_ENGINE. Also for tests. */
 struct husk_error *open_on(const struct husk_settings *settings, const char *engine, struct husk **ret);
 
 #endif
