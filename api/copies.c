@@ -1,5 +1,4 @@
 /* Routes that copy files into a session and out of it. */
-#include "api/export-json.h"
 #include "api/host.h"
 #include "api/links.h"
 #include "api/problem.h"
@@ -96,7 +95,7 @@ static json_t *result_json(const struct exchange *x, const struct copy_result *r
 		json_object_set_new(out, "notices", notices);
 	}
 	if (r->export.id)
-		json_object_set_new(out, "export", export_json(x, &r->export));
+		json_object_set_new(out, "export", links_export_json(x, &r->export));
 	return out;
 }
 

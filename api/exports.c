@@ -1,5 +1,4 @@
 /* Routes of exports: list, show, download, delete. */
-#include "api/export-json.h"
 #include "api/file-body.h"
 #include "api/host.h"
 #include "api/links.h"
@@ -53,7 +52,7 @@ static void listed(void *ctx, const struct export_info *v, size_t n, const struc
 	}
 	json_t *list = json_array(), *out = json_pack("{s:o}", "exports", list);
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, export_json(x, &v[i]));
+		json_array_append_new(list, links_export_json(x, &v[i]));
 	if (n && n == (size_t)query->limit)
 		json_object_set_new(out, "next",
 				    json_sprintf("%llu.%s", (unsigned long long)v[n - 1].created_ms, v[n - 1].id));
@@ -101,7 +100,7 @@ static void shown(void *ctx, const struct export_info *info, int fd UNUSED, cons
 	else if (!info)
 		no_export(x);
 	else
-		exchange_reply(x, 200, export_json(x, info));
+		exchange_reply(x, 200, links_export_json(x, info));
 }
 
 static void find(struct exchange *x, bool content,

@@ -35,5 +35,8 @@ void links_check(struct exchange *x, void (*next)(struct exchange *x));
 /* The address of this server as the client wrote it, without a slash at its end; "" on the unix socket. The caller owns
  * it. */
 char *links_base(const struct exchange *x);
+/* An export as the API shows it. Callers over TCP get a signed link (download_url) instead of the path on the host;
+ * links_prepare() comes first. New reference. */
+json_t *links_export_json(const struct exchange *x, const struct export_info *info);
 
 #endif

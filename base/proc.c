@@ -77,3 +77,14 @@ int proc_memory(const char *path, struct proc_memory *ret)
 	text[n] = '\0';
 	return proc_parse_memory(text, ret);
 }
+
+bool proc_boot_id(char ret[PROC_BOOT_ID_SIZE])
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	if (!file || !fgets(ret, PROC_BOOT_ID_SIZE, file))
+		ret[0] = '\0';
+	if (file)
+		fclose(file);
+	ret[strcspn(ret, "\n")] = '\0';
+	return ret[0] != '\0';
+}

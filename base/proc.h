@@ -27,4 +27,9 @@ int proc_parse_memory(const char *text, struct proc_memory *ret);
 /* path NULL = /proc/meminfo. 0 or -errno. */
 int proc_memory(const char *path, struct proc_memory *ret);
 
+/* The random boot id that the Linux kernel chose when it started. Two processes that read the same id share a kernel.
+ * Returns false, with "" in ret, if the kernel does not report one. */
+#define PROC_BOOT_ID_SIZE 64
+bool proc_boot_id(char ret[PROC_BOOT_ID_SIZE]);
+
 #endif

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/boot-id.h"
 #include "base/parse.h"
+#include "base/proc.h"
 #include "kernels/fence/rules.h"
 #include "kernels/fence/table.h"
 #include "kernels/protocol.h"
@@ -81,8 +81,8 @@ static int attempt(const struct request *q, const char **ret_word)
 /* Lets the server see whether containers share its Linux kernel. */
 static void print_kernel(void)
 {
-	char id[BOOT_ID_SIZE];
-	if (boot_id_read(id))
+	char id[PROC_BOOT_ID_SIZE];
+	if (proc_boot_id(id))
 		printf(FENCE_KERNEL "%s\n", id);
 }
 

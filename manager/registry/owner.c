@@ -19,14 +19,6 @@
 /* No lease is longer than a day, so older locks carry no information. */
 #define LOCK_KEPT_SECONDS (2 * 86400)
 
-static void read_line(const char *path, char *ret, size_t n)
-{
-	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, ret, n - 1);
-	ret[MAX(got, 0)] = '\0';
-	ret[strcspn(ret, " \n")] = '\0';
-}
-
 /* The start time of a process; 0 = unknown. */
 static uint64_t start_of(uint64_t pid)
 {
@@ -38,13 +30,13 @@ static uint64_t start_of(uint64_t pid)
  * system does not provide is "-". */
 static char *place_of_here(void)
 {
-	char host[256] = "", boot[64] = "", ns[64] = "";
+	char host[256] = "", boot[PROC_BOOT_ID_SIZE], ns[64] = "";
 	ssize_t n = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
 	ns[MAX(n, 0)] = '\0';
 	if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
 		snprintf(host, sizeof(host), "localhost");
 	host[strcspn(host, " \n")] = '\0';
-	read_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	proc_boot_id(boot);
 	return xasprintf("%s %s %s", host, *boot ? boot : "-", *ns ? ns : "-");
 }
 

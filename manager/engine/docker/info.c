@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "base/boot-id.h"
 #include "base/parse.h"
+#include "base/proc.h"
 #include "kernels/protocol.h"
 #include "manager/engine/docker/argv.h"
 
@@ -426,10 +426,10 @@ static int read_fence(enum engine_fence *ret, const char *text, struct fail *f)
 /* The second line has the boot id of the kernel that the program ran on. */
 static bool is_our_kernel(const char *text)
 {
-	char ours[BOOT_ID_SIZE];
+	char ours[PROC_BOOT_ID_SIZE];
 	const char *line = text + strcspn(text, "\n");
 	line += *line == '\n';
-	if (!boot_id_read(ours) || strncmp(line, FENCE_KERNEL, strlen(FENCE_KERNEL)) != 0)
+	if (!proc_boot_id(ours) || strncmp(line, FENCE_KERNEL, strlen(FENCE_KERNEL)) != 0)
 		return false;
 	line += strlen(FENCE_KERNEL);
 	size_t n = strcspn(line, "\r\n");
