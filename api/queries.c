@@ -55,7 +55,7 @@ static size_t code_points(const char *text)
 	return n;
 }
 
-static void ask(struct exchange *x, enum query_kind kind)
+static void post_query(struct exchange *x, enum query_kind kind)
 {
 	const struct query_body *body = x->args;
 	AUTO(fail_release) struct fail f = { 0 };
@@ -74,17 +74,17 @@ static void ask(struct exchange *x, enum query_kind kind)
 
 static void post_complete(struct exchange *x)
 {
-	ask(x, QUERY_COMPLETE);
+	post_query(x, QUERY_COMPLETE);
 }
 
 static void post_inspect(struct exchange *x)
 {
-	ask(x, QUERY_INSPECT);
+	post_query(x, QUERY_INSPECT);
 }
 
 static void post_is_complete(struct exchange *x)
 {
-	ask(x, QUERY_IS_COMPLETE);
+	post_query(x, QUERY_IS_COMPLETE);
 }
 
 static const struct route_answer complete_answers[] = {

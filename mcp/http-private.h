@@ -64,7 +64,7 @@ struct mcp_stream {
 	char *key, *base;
 	unsigned scopes;
 	bool accepts_events, accepts_json;
-	bool asked;	   /* it has a request, which was dispatched */
+	bool has_request;  /* which was dispatched */
 	bool begins;	   /* the answer has the id of a new session */
 	bool begun;	   /* events are sent, or were */
 	bool ended;	   /* there will be no more events */

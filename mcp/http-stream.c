@@ -255,7 +255,7 @@ void mcp_stream_tick(struct mcp_stream *s, uint64_t now)
 		mcp_stream_free(s);
 		return;
 	}
-	bool waits = s->asked || (s->session && s == s->session->general);
+	bool waits = s->has_request || (s->session && s == s->session->general);
 	if (!s->r || !waits || !s->accepts_events || now < s->since_ms + MCP_HTTP_ALIVE_MS)
 		return;
 	AUTO(buf_release) struct buf comment = { 0 };

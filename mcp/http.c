@@ -42,7 +42,7 @@ static int status_of(const struct mcp_stream *s, const struct connection_answer 
 static void send_answer(struct connection *c UNUSED, const struct connection_answer *a)
 {
 	struct mcp_stream *s = a->origin;
-	if (!a->text && !s->asked) {
+	if (!a->text && !s->has_request) {
 		mcp_stream_reply(s, 202, NULL, 0);
 	} else if (!a->text && is_modern(s)) {
 		mcp_stream_free(s);
@@ -114,7 +114,7 @@ void mcp_http_closed(void *stream)
 {
 	struct mcp_stream *s = stream;
 	s->r = NULL;
-	if (!s->asked && !(s->session && s == s->session->general))
+	if (!s->has_request && !(s->session && s == s->session->general))
 		mcp_stream_free(s);
 	else if (is_modern(s))
 		cancel(s);
@@ -160,7 +160,7 @@ static void on_modern_request(struct mcp_stream *s, const struct rpc_message *m)
 	} else if (streq(m->method, "subscriptions/listen") && !s->accepts_events) {
 		refuse(s, 406, m, RPC_INVALID_REQUEST, "Invalid Request: subscriptions need Accept: text/event-stream");
 	} else {
-		s->asked = true;
+		s->has_request = true;
 		messages_handle(&s->room->modern, s, m);
 	}
 }
@@ -189,7 +189,7 @@ static void on_initialize(struct mcp_stream *s, const struct rpc_message *m)
 		return;
 	}
 	mcp_stream_join(s, session);
-	s->begins = s->asked = true;
+	s->begins = s->has_request = true;
 	messages_handle(&session->connection, s, m);
 	if (!session->connection.initialized)
 		mcp_session_free(session);
@@ -213,7 +213,7 @@ static void on_session_message(struct mcp_stream *s, struct mcp_session *session
 		return;
 	}
 	mcp_stream_join(s, session);
-	s->asked = m->kind == RPC_REQUEST || (m->kind == RPC_BATCH && has_requests(m->root));
+	s->has_request = m->kind == RPC_REQUEST || (m->kind == RPC_BATCH && has_requests(m->root));
 	messages_handle(&session->connection, s, m);
 	if (m->kind == RPC_NOTIFICATION || m->kind == RPC_RESPONSE)
 		mcp_stream_reply(s, 202, NULL, 0);
@@ -414,7 +414,7 @@ static void on_tick(void *ctx)
 	struct mcp_http *h = ctx;
 	uint64_t now = loop_now_ms();
 	list_for_each(s, &h->streams, struct mcp_stream, node) {
-		if (is_modern(s) && s->asked && !s->r)
+		if (is_modern(s) && s->has_request && !s->r)
 			cancel(s);
 		else
 			mcp_stream_tick(s, now);

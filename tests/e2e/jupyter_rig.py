@@ -57,7 +57,7 @@ class Client:
         assert reply["status"] == "ok", reply
         return outputs.of("execute_result")[0]["data"]["text/plain"]
 
-    def ask(self, kind, content=None, channel="shell"):
+    def request(self, kind, content=None, channel="shell"):
         """Sends any request and returns the content of its reply."""
         message = self.raw.session.msg(kind, content or {})
         getattr(self.raw, f"{channel}_channel").send(message)
@@ -84,7 +84,7 @@ class Client:
                 self.raw.get_iopub_msg(timeout=0)
 
     def interrupt(self):
-        return self.ask("interrupt_request", channel="control")
+        return self.request("interrupt_request", channel="control")
 
     def close(self):
         self.raw.stop_channels()

@@ -46,7 +46,7 @@ def test_person_and_agent_share_variables(session, face, client):
     assert client.value("agent + 1") == "42"
     client.run("person = 'here'")
     assert session.code("person").ok().value == "'here'"
-    info = client.ask("kernel_info_request")
+    info = client.request("kernel_info_request")
     assert (info["status"], info["implementation"], info["language_info"]["name"]) == ("ok", "husk", "python")
 
 
@@ -132,17 +132,17 @@ def test_prompts_go_to_the_client_that_ran_the_cell(face, client):
 def test_completion_help_and_completeness_come_from_the_interpreter(client):
     client.run("attribute = [1]")
     code = "ü = attri"
-    reply = client.ask("complete_request", {"code": code, "cursor_pos": len(code)})
+    reply = client.request("complete_request", {"code": code, "cursor_pos": len(code)})
     assert reply["status"] == "ok" and "attribute" in reply["matches"]
     assert (reply["cursor_start"], reply["cursor_end"]) == (4, 9)
-    reply = client.ask("inspect_request", {"code": "len", "cursor_pos": 3, "detail_level": 0})
+    reply = client.request("inspect_request", {"code": "len", "cursor_pos": 3, "detail_level": 0})
     assert reply["found"] and "number of items" in reply["data"]["text/plain"]
     for code, status in (("1 + 1", "complete"), ("def f():", "incomplete"), ("1 +* 1", "invalid")):
-        assert client.ask("is_complete_request", {"code": code})["status"] == status, code
+        assert client.request("is_complete_request", {"code": code})["status"] == status, code
     # While a cell runs, queries cannot be answered: they get an empty answer at once.
     began = client.raw.execute("import time; time.sleep(3600)")
     client.wait_for(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == began)
-    assert client.ask("complete_request", {"code": "attri", "cursor_pos": 5})["matches"] == []
+    assert client.request("complete_request", {"code": "attri", "cursor_pos": 5})["matches"] == []
     client.interrupt()
     client.reply_to(began)
 
@@ -153,18 +153,18 @@ def test_interrupts_restarts_and_shutdowns(session, client):
         began = client.raw.execute(code, allow_stdin=True)
         if "sleep" in code:
             client.wait_for(lambda m: m["content"].get("text") == "begun\n")
-            assert client.ask("kernel_info_request")["status"] == "ok"  # also while a cell runs
+            assert client.request("kernel_info_request")["status"] == "ok"  # also while a cell runs
         else:
             client.raw.get_stdin_msg(timeout=PATIENCE)
         assert client.interrupt()["status"] == "ok"
         assert client.reply_to(began)["ename"] == "KeyboardInterrupt"
     client.run("kept = 1")
-    assert client.ask("shutdown_request", {"restart": False}, "control")["status"] == "ok"
+    assert client.request("shutdown_request", {"restart": False}, "control")["status"] == "ok"
     assert session.code("kept").ok().value == "1"
     client.drain()
     running, waiting = (client.raw.execute("import time; time.sleep(3600)") for _ in range(2))
     client.wait_for(lambda m: m["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == running)
-    assert client.ask("shutdown_request", {"restart": True}, "control") == {"status": "ok", "restart": True}
+    assert client.request("shutdown_request", {"restart": True}, "control") == {"status": "ok", "restart": True}
     assert [client.reply_to(one)["status"] for one in (waiting, running)] == ["aborted", "error"]
     assert session.code("'kept' in globals()").ok().value == "False"
     assert client.run("1")[0]["execution_count"] == 1
@@ -177,7 +177,7 @@ def test_unsigned_requests_are_not_run(session, client):
     client.raw.execute("forged = 1")
     client.raw.session.key = key
     assert client.value("forged") == "0"
-    assert client.ask("no_such_request")["ename"] == "NotSupported"
+    assert client.request("no_such_request")["ename"] == "NotSupported"
 
 
 # evidence: jupyter-replay

@@ -88,27 +88,27 @@ def command_of(runtime):
     return [interpreter or words[0], *words[1:]]
 
 
-class Asked:
-    """Queries and their answers, for classes with `ask`."""
+class Queries:
+    """Queries and their answers, for classes with `query`."""
 
     def complete(self, code, cursor=None):
         """Returns the code as completed with each of the matches."""
-        answer = self.ask("complete", code, cursor)
+        answer = self.query("complete", code, cursor)
         assert answer["status"] == "ok", answer
         return [code[: answer["start"]] + match + code[answer["end"] :] for match in answer["matches"]]
 
     def help(self, code, cursor=None, **more):
         """Returns the help text, or None."""
-        answer = self.ask("inspect", code, cursor, **more)
+        answer = self.query("inspect", code, cursor, **more)
         assert answer["status"] == "ok", answer
         return answer["data"]["text/plain"] if answer["found"] else None
 
     def wholeness(self, code):
-        answer = self.ask("is_complete", code)
+        answer = self.query("is_complete", code)
         return answer["completeness"], answer.get("indent", "")
 
 
-class Kernel(Asked):
+class Kernel(Queries):
     def __init__(self, runtime, cwd, env=(), first=None):
         """`first` is a cell that waits in the link when the kernel starts; finish() returns its outcome."""
         manifest = json.loads(Path(runtime).read_text())
@@ -151,9 +151,9 @@ class Kernel(Asked):
         self.language_version = hello["language_version"]
 
     _hello = None
-    _asked = 0
+    _queries = 0
     _answer = None
-    question = None  # the cell's current prompt
+    prompt = None  # the cell's current prompt
     _done = True
     _repeat_at = None  # when the next interrupt is due
 
@@ -204,7 +204,7 @@ class Kernel(Asked):
             code = textwrap.dedent(code[1:]).rstrip()
         self._call += 1
         self._done = False
-        self.question = None
+        self.prompt = None
         self.outcome = Outcome()
         body = json.dumps({"op": "execute", "id": self._call, "code": code, **more}).encode()
         self._link.sendall(len(body).to_bytes(4, "big") + body)
@@ -218,14 +218,14 @@ class Kernel(Asked):
         os.killpg(self.process.pid, self._signal)
         self._repeat_at = time.monotonic() + REPEAT_SECONDS if not self._done else None
 
-    def asked(self, seconds=DEFAULT_SECONDS):
+    def wait_prompt(self, seconds=DEFAULT_SECONDS):
         """Waits for a prompt of the cell and returns it."""
-        return self._wait(lambda: self._done or self.question, seconds) and self.question["prompt"]
+        return self._wait(lambda: self._done or self.prompt, seconds) and self.prompt["prompt"]
 
     def answer(self, text):
         """Answers the prompt."""
-        body = json.dumps({"op": "input", "id": self._call, "question": self.question["question"], "text": text}).encode()
-        self.question = None
+        body = json.dumps({"op": "input", "id": self._call, "question": self.prompt["question"], "text": text}).encode()
+        self.prompt = None
         self._link.sendall(len(body).to_bytes(4, "big") + body)
 
     def run_answered(self, code, *answers, **more):
@@ -233,17 +233,17 @@ class Kernel(Asked):
         self.begin(code, interactive=True, **more)
         prompts = []
         for text in answers:
-            prompts.append(self.asked())
+            prompts.append(self.wait_prompt())
             self.answer(text)
         return self.finish(), prompts
 
-    def ask(self, kind, code, cursor=None, leave=False, **more):
+    def query(self, kind, code, cursor=None, leave=False, **more):
         """Sends a query between two cells; the cursor is at the end of the code by default. With `leave` the query is
         abandoned once it has written `go`.
         """
-        self._asked += 1
+        self._queries += 1
         self._answer = None
-        message = {"op": kind, "id": self._asked, "code": code, "cursor": len(code) if cursor is None else cursor, **more}
+        message = {"op": kind, "id": self._queries, "code": code, "cursor": len(code) if cursor is None else cursor, **more}
         body = json.dumps(message).encode()
         self._link.sendall(len(body).to_bytes(4, "big") + body)
         if leave:
@@ -350,7 +350,7 @@ class Kernel(Asked):
         if op == "hello" and self._hello is None:
             self._hello = message
             return
-        if op == "answer" and self._asked and message["id"] == self._asked and self._answer is None:
+        if op == "answer" and self._queries and message["id"] == self._queries and self._answer is None:
             self._answer = message
             return
         if op not in ("display", "result", "error", "done", "sync", "input") or self._done or message["id"] != self._call:
@@ -365,7 +365,7 @@ class Kernel(Asked):
         if op == "sync":
             return
         if op == "input":
-            self.question = None if message.get("cancel") else message
+            self.prompt = None if message.get("cancel") else message
             return
         if "data" in message and not message.get("clear"):
             check_bundle(message["data"])

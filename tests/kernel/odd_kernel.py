@@ -1,6 +1,6 @@
 """A Jupyter kernel whose cells control what it sends to its client: odd_kernel.py CONNECTION_FILE
 
-A cell is Python and uses `k`: k.publish(…), k.reply(…), k.raw(…), k.ask(…). All else happens as in a good kernel:
+A cell is Python and uses `k`: k.publish(…), k.reply(…), k.raw(…), k.prompt(…). All else happens as in a good kernel:
 busy before the cell, an `ok` reply and idle after it. `k.mute` names messages to leave out.
 """
 
@@ -88,9 +88,9 @@ class Kernel:
         content = content or {"status": "ok", "execution_count": 1, "user_expressions": {}}
         self.send("shell", kind, content, identities=self.identities, **more)
 
-    def ask(self, prompt="", password=False):
-        """The client's answer."""
-        self.send("stdin", "input_request", {"prompt": prompt, "password": password}, identities=self.identities)
+    def prompt(self, text="", password=False):
+        """Returns the client's answer."""
+        self.send("stdin", "input_request", {"prompt": text, "password": password}, identities=self.identities)
         while not self.sockets["stdin"].poll(20):
             pass
         *_, content = self.sockets["stdin"].recv_multipart()

@@ -1,25 +1,25 @@
 """A session of the R runtime's image that runs cells, behind the real PID 1."""
 
 from container import Container, frames
-from link_harness import Asked, Outcome, check_bundle
+from link_harness import Queries, Outcome, check_bundle
 
 SECONDS = 60
 QUERIES_MAX = 5
 KINDS = {frames.OUT: "stdout", frames.ERR: "stderr", frames.DISPLAY: "display", frames.RESULT: "result", frames.ERROR: "error"}
 
 
-class Session(Container, Asked):
+class Session(Container, Queries):
     """An R session that runs cells."""
 
     def __init__(self):
         super().__init__("r")
 
-    def ask(self, kind, code, cursor=None, **more):
+    def query(self, kind, code, cursor=None, **more):
         """PID 1 cancels a query after four seconds. On a busy machine the first queries, which load R packages, may
         take longer. So they are repeated, and then find the packages loaded.
         """
         for _ in range(QUERIES_MAX):
-            answer = self.client.ask(kind, code, cursor=len(code) if cursor is None else cursor, **more)
+            answer = self.client.query_answer(kind, code, cursor=len(code) if cursor is None else cursor, **more)
             if answer["status"] != "timeout":
                 break
         return answer
@@ -32,13 +32,13 @@ class Session(Container, Asked):
         number = self.begin(code, interactive=True)
         prompts = []
         for nth, text in enumerate(answers, 1):
-            prompts.append(self.client.asked(number)["prompt"])
+            prompts.append(self.client.wait_prompt(number)["prompt"])
             self.client.type(number, nth, text)
         return self.finish(number), prompts
 
     def run_interrupted_question(self, code):
         number = self.begin(code, interactive=True)
-        self.client.asked(number)
+        self.client.wait_prompt(number)
         self.client.send(frames.INTERRUPT, number)
         return self.finish(number)
 

@@ -155,19 +155,19 @@ def test_late_output_is_marked(kernel):
 
 
 def test_only_interactive_cells_get_input(kernel):
-    ended, prompts = kernel.run_answered("k.text(k.ask('Name? ') + k.ask()); k.text(k.ask('Secret', password=True))", "Bob\nB.", "s3cret")
+    ended, prompts = kernel.run_answered("k.text(k.prompt('Name? ') + k.prompt()); k.text(k.prompt('Secret', password=True))", "Bob\nB.", "s3cret")
     assert prompts == ["Name? ", "Secret"] and ended.stdout == "BobB.s3cret"
-    assert kernel.run("k.text(repr((k.request['allow_stdin'], k.ask())))").stdout == "(False, '\\x04')"
+    assert kernel.run("k.text(repr((k.request['allow_stdin'], k.prompt())))").stdout == "(False, '\\x04')"
     assert "stdin is closed" in kernel.outcome.stderr
-    assert kernel.run_answered("k.text(repr(k.ask()))", "\x04")[0].stdout == "'\\x04'"
+    assert kernel.run_answered("k.text(repr(k.prompt()))", "\x04")[0].stdout == "'\\x04'"
 
 
 def test_an_interrupt_withdraws_a_prompt(kernel):
-    kernel.begin("k.ask('?')", interactive=True)
-    assert kernel.asked() == "?"
+    kernel.begin("k.prompt('?')", interactive=True)
+    assert kernel.wait_prompt() == "?"
     kernel.interrupt()
     ended = kernel.finish()
-    assert ended.error["type"] == "KeyboardInterrupt" and kernel.question is None
+    assert ended.error["type"] == "KeyboardInterrupt" and kernel.prompt is None
 
 
 def test_errors_reach_the_link_once(kernel):

@@ -160,7 +160,7 @@ def test_prompts_can_be_aborted_and_interrupted(kernel):
     outcome, _ = kernel.run_answered(code)
     assert outcome.stdout.strip() == "AbortError"
     kernel.begin(RL.replace("rl", "ri") + "await ri.question('?')", interactive=True)
-    kernel.asked()
+    kernel.wait_prompt()
     kernel.interrupt()
     assert kernel.finish().error["type"] == "Interrupted"
     assert "nobody can answer" in kernel.run("await ri.question('?')").error["message"]

@@ -70,7 +70,7 @@ def test_whole_and_unfinished_code(kernel):
 
 def test_answers_are_bounded(kernel):
     kernel.run("var many = {}; for (let i = 0; i < 5000; i++) many['name_' + i + 'x'.repeat(200)] = 1; var odd = { 'a\\ud800': 1 }")
-    answer = kernel.ask("complete", "many.")
+    answer = kernel.query("complete", "many.")
     assert answer["more"] and len(answer["matches"]) <= 1000 and len(repr(answer)) < 250_000
     assert len(kernel.help("many", detail=1)) < 40_000
     kernel.complete("odd.")

@@ -167,7 +167,7 @@ def test_input_is_answered(kernel):
 
 def test_getpass_is_a_password(kernel):
     kernel.begin("import getpass; len(getpass.getpass('Secret: '))", interactive=True)
-    assert kernel.asked() == "Secret: " and kernel.question["password"] is True
+    assert kernel.wait_prompt() == "Secret: " and kernel.prompt["password"] is True
     kernel.answer("1234")
     assert kernel.finish().text == "4"
 
@@ -244,7 +244,7 @@ def test_an_event_loop_may_wait_for_stdin_after_its_cell(kernel):
     code = "import asyncio; calls = []; asyncio.get_running_loop().add_reader(0, calls.append, 1); await asyncio.sleep(0); len(calls)"
     before = kernel.run(code, interactive=True).text
     for _ in range(20):
-        kernel.ask("is_complete", "1")
+        kernel.query("is_complete", "1")
     after = kernel.run("len(calls)").text
     assert int(after) <= int(before) + 2, "a turn of the loop ends the cell"
     kernel.run("asyncio.get_running_loop().remove_reader(0)")
@@ -252,13 +252,13 @@ def test_an_event_loop_may_wait_for_stdin_after_its_cell(kernel):
 
 def test_an_interrupt_withdraws_a_prompt(kernel):
     kernel.begin("try: input('? ')\nexcept KeyboardInterrupt: print('caught')\nprint(input('again? '))", interactive=True)
-    kernel.asked()
-    late = kernel.question
+    kernel.wait_prompt()
+    late = kernel.prompt
     os.killpg(kernel.process.pid, signal.SIGINT)
-    kernel._wait(lambda: kernel.question and kernel.question["prompt"] == "again? ")
-    now, kernel.question = kernel.question, late
+    kernel._wait(lambda: kernel.prompt and kernel.prompt["prompt"] == "again? ")
+    now, kernel.prompt = kernel.prompt, late
     kernel.answer("too late")
-    kernel.question = now
+    kernel.prompt = now
     kernel.answer("in time")
     assert kernel.finish().stdout == "caught\nin time\n"
     outcome, _ = kernel.run_answered("input()", "\x03")

@@ -10,8 +10,8 @@ def test_names_attributes_keys_files_and_magics_are_completed(kernel, workspace)
     kernel.run("import math\nfrühling = 1\nclass Thing:\n    colour = 5\nthing = Thing()\nd = {'kolumne': 1}")
     assert kernel.complete("früh") == ["frühling"]
     assert kernel.complete("x = 1\nmath.facto") == ["x = 1\nmath.factorial"]
-    assert kernel.ask("complete", "math.facto")["matches"] == ["factorial"], "as a list of names shows it"
-    assert kernel.ask("complete", "open('data-for-completion.c")["matches"] == ["data-for-completion.csv"]
+    assert kernel.query("complete", "math.facto")["matches"] == ["factorial"], "as a list of names shows it"
+    assert kernel.query("complete", "open('data-for-completion.c")["matches"] == ["data-for-completion.csv"]
     assert kernel.complete("thing.col + 1", 9) == ["thing.colour + 1"]
     assert kernel.complete("d['kol") in (["d['kolumne"], ["d['kolumne'"], ["d['kolumne']"])
     assert kernel.complete("open('data-for") == ["open('data-for-completion.csv"]
@@ -50,7 +50,7 @@ def test_a_slow_query_is_abandoned(kernel):
         slow = Slow()
     """)
     began = time.monotonic()
-    assert kernel.ask("complete", "slow.x", leave=True)["status"] == "timeout"
+    assert kernel.query("complete", "slow.x", leave=True)["status"] == "timeout"
     assert time.monotonic() - began < 100
     assert kernel.run("1 + 1").text == "2"
     assert kernel.complete("time.monoto")
@@ -91,9 +91,9 @@ def test_answers_are_bounded(kernel):
         odd = type("Odd", (), {"__dir__": lambda self: ["a\\ud800", "b\\0", 5]})()
         bad = type("Bad", (), {"__dir__": lambda self: 1 / 0, "__repr__": lambda self: 1 / 0})()
     """)
-    answer = kernel.ask("complete", "many.")
+    answer = kernel.query("complete", "many.")
     assert answer["more"] and len(answer["matches"]) < 1001 and len(repr(answer)) < 250_000
     assert len(kernel.help("wide")) < 40_000
     kernel.complete("odd.")
-    assert kernel.ask("complete", "bad.")["status"] == "ok"
-    assert kernel.ask("inspect", "bad")["status"] == "ok"
+    assert kernel.query("complete", "bad.")["status"] == "ok"
+    assert kernel.query("inspect", "bad")["status"] == "ok"

@@ -66,7 +66,7 @@ def test_whole_and_unfinished_code(r):
 def test_answers_are_bounded(r):
     r.run("many <- setNames(as.list(1:5000), paste0('name_', 1:5000, strrep('x', 200)))\nwide <- function() NULL\n"
           "body(wide) <- as.call(c(as.name('{'), rep(list(quote(some_call(with, many, arguments))), 20000)))")
-    answer = r.ask("complete", "many$")
+    answer = r.query("complete", "many$")
     assert answer["more"] and len(answer["matches"]) <= 1000
     assert len(r.help("wide", detail=1)) < 40_000
 

@@ -66,7 +66,7 @@ VERBS = set("""need feed embed speed shed seed exceed proceed succeed bleed bree
 compress express guess miss press dismiss suppress discuss focus bypass cross toss stress bias canvas""".split())
 
 # Names that do not say what is inside: words of a file's stem, and words of a test's name.
-VAGUE_FILES = set("door wall letter passenger lift stir look everything guest".split())
+VAGUE_FILES = set("door peer wall letter passenger lift stir look everything guest".split())
 VAGUE_TESTS = re.compile(r"(?:^|_)(?:who|whoever|guests?|nobodys?|passengers?)(?:_|$)|^(?:test_)?(?:what|of)_")
 TEST = re.compile(r"^\s*(?:async )?def (test_\w+)|^static void (\w+)\(void \*\*", re.M)
 

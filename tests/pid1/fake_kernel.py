@@ -38,9 +38,9 @@ class Link:
         sys.stdout.flush()
         self.send(op="error", id=self.id, type=kind, message=message, traceback=traceback)
 
-    def ask(self, prompt="", question=1, **more):
+    def prompt(self, text="", number=1, **more):
         sys.stdout.flush()
-        self.send(op="input", id=self.id, question=question, prompt=prompt, **more)
+        self.send(op="input", id=self.id, question=number, prompt=text, **more)
         return self.receive()
 
     def done(self):

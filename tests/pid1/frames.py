@@ -175,7 +175,7 @@ class Client:
             frames.append(self.expect(lambda f: f.call == number and f.type != PONG))
         return frames
 
-    def asked(self, number):
+    def wait_prompt(self, number):
         """Waits for the prompt of a run and returns it."""
         return self.expect(lambda f: f.call == number and f.type == PROMPT).payload
 
@@ -191,8 +191,8 @@ class Client:
     def answer(self, number):
         return self.expect(lambda f: f.type == ANSWER and f.call == number).payload
 
-    def ask(self, *question, **more):
-        return self.answer(self.query(*question, **more))
+    def query_answer(self, *query, **more):
+        return self.answer(self.query(*query, **more))
 
     def status(self):
         self.send(STATUS, 1)

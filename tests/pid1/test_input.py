@@ -11,10 +11,10 @@ def start(client, command, **more):
 
 
 def test_a_prompt_of_a_cell_is_answered(client):
-    number = client.start(frames.EXECUTE, "print('before')\nanswer = link.ask('Name? ', 7)\nprint(answer['text'], answer['question'])",
+    number = client.start(frames.EXECUTE, "print('before')\nanswer = link.prompt('Name? ', 7)\nprint(answer['text'], answer['question'])",
                           interactive=True)
-    asked = client.asked(number)
-    assert asked == {"state": "waiting", "interactive": True, "inputs": 0, "prompt": "Name? "}
+    prompt = client.wait_prompt(number)
+    assert prompt == {"state": "waiting", "interactive": True, "inputs": 0, "prompt": "Name? "}
     *pieces, mark = client.take(number)
     assert [f.payload for f in pieces if f.type == frames.OUT] == [b"before\n"]
     assert mark.payload["state"] == "waiting" and mark.payload["prompt"] == "Name? "
@@ -24,12 +24,12 @@ def test_a_prompt_of_a_cell_is_answered(client):
 
 
 def test_an_answer_is_delivered_once(box, client):
-    code = "for i in range(2): print(link.ask(f'{i}? ', i, password=bool(i))['text'], flush=True)"
+    code = "for i in range(2): print(link.prompt(f'{i}? ', i, password=bool(i))['text'], flush=True)"
     number = client.start(frames.EXECUTE, code, interactive=True)
-    client.asked(number)
+    client.wait_prompt(number)
     client.type(number, 1, "one")
     client.type(number, 1, "twice")
-    assert client.asked(number) == {"state": "waiting", "interactive": True, "inputs": 1, "password": True, "prompt": "1? "}
+    assert client.wait_prompt(number) == {"state": "waiting", "interactive": True, "inputs": 1, "password": True, "prompt": "1? "}
     client = box.attach(fence=2)
     call = client.expect(lambda f: f.call == number)
     assert call.type == frames.CALL and call.payload["state"] == "waiting" and call.payload["inputs"] == 1
@@ -40,7 +40,7 @@ def test_an_answer_is_delivered_once(box, client):
 
 def test_a_withdrawn_prompt_is_reported(client):
     code = ("link.send(op='input', id=link.id, question=1, prompt='old')\nlink.send(op='input', id=link.id, question=1, cancel=True)\n"
-            "print(link.ask('new', 2))")
+            "print(link.prompt('new', 2))")
     number = client.start(frames.EXECUTE, code, interactive=True)
     client.expect(lambda f: f.call == number and f.type == frames.PROMPT and f.payload["prompt"] == "new")
     client.type(number, 1, "x")
@@ -48,19 +48,19 @@ def test_a_withdrawn_prompt_is_reported(client):
 
 
 def test_unexpected_prompts_and_answers_are_rejected(client):
-    assert client.execute("link.ask()").ending == "kernel_died"
+    assert client.execute("link.prompt()").ending == "kernel_died"
     number = client.start(frames.EXECUTE, "link.send(op='input', id=link.id)\ntime.sleep(1000)", interactive=True)
     assert "malformed prompt" in client.finish(number).detail
     number = client.start(frames.EXECUTE, "time.sleep(0.2)")
-    client.type(number, 1, "nobody asked")
+    client.type(number, 1, "nobody waits")
     assert client.finish(number).ending == "ok"
 
 
 def test_a_kernel_that_ends_during_a_prompt(client):
     number = client.start(frames.EXECUTE, "link.send(op='input', id=link.id, question=1)\nos.kill(os.getpid(), 9)", interactive=True)
     assert client.finish(number).ending == "kernel_died"
-    number = client.start(frames.EXECUTE, "link.ask()", interactive=True)
-    client.asked(number)
+    number = client.start(frames.EXECUTE, "link.prompt()", interactive=True)
+    client.wait_prompt(number)
     client.send(frames.INTERRUPT, number)
     reply = client.finish(number)
     assert reply.ending == "interrupted" and reply.end["kernel"] == "kept"
@@ -72,7 +72,7 @@ def test_a_kernel_that_ends_during_a_prompt(client):
 
 def test_an_interactive_command_has_a_terminal(client):
     number = start(client, "tty >/dev/null && stty size; read -p 'Name? ' name; echo \"hi $name\"; exit 3", rows=30, cols=100)
-    assert client.asked(number)["state"] == "waiting"
+    assert client.wait_prompt(number)["state"] == "waiting"
     client.type(number, 1, "Bob\r")
     reply = client.finish(number)
     assert reply.out == b"30 100\r\nName? Bob\r\nhi Bob\r\n" and reply.err == b"" and reply.end["exit_code"] == 3
@@ -80,9 +80,9 @@ def test_an_interactive_command_has_a_terminal(client):
 
 def test_a_password_prompt_is_recognised(client):
     number = start(client, "read -p 'User: ' u; read -s -p 'Password: ' p; echo; echo $u${#p}")
-    assert "password" not in client.asked(number)
+    assert "password" not in client.wait_prompt(number)
     client.type(number, 1, "me\r")
-    assert client.asked(number)["password"] is True
+    assert client.wait_prompt(number)["password"] is True
     client.type(number, 2, "secret\r")
     reply = client.finish(number)
     assert reply.out.endswith(b"me6\r\n") and b"secret" not in reply.out
@@ -92,7 +92,7 @@ def test_prompts_are_found_in_poll_select_and_epoll(client):
     for wait in ("select.select([0], [], [])", "p = select.poll(); p.register(0, select.POLLIN); p.poll()",
                  "e = select.epoll(); e.register(0, select.EPOLLIN); e.poll()", "open('/dev/tty').readline(); sys.exit()"):
         number = start(client, f"python3 -S -c \"import select, sys; {wait}; print(sys.stdin.readline())\"")
-        client.asked(number)
+        client.wait_prompt(number)
         client.type(number, 1, "x\r")
         assert client.finish(number).ending == "ok", wait
 
@@ -104,9 +104,9 @@ def test_working_or_otherwise_waiting_programs_have_no_prompt(client):
 
 def test_control_characters_reach_the_program(client):
     number = start(client, "cat; echo over")
-    client.asked(number)
+    client.wait_prompt(number)
     client.type(number, 1, "line\r")
-    client.asked(number)
+    client.wait_prompt(number)
     client.type(number, 2, "\x04")
     assert client.finish(number).out == b"line\r\nline\r\nover\r\n"
     number = start(client, "trap 'echo caught; exit 0' INT; echo ready; while :; do sleep 0.05; done")
@@ -118,7 +118,7 @@ def test_control_characters_reach_the_program(client):
 
 def test_an_interactive_command_leaves_the_queue_and_can_be_interrupted(client):
     number = start(client, "read x")
-    client.asked(number)
+    client.wait_prompt(number)
     assert client.take(number, aside=True)[-1].payload["state"] == "waiting"
     assert client.terminal("echo beside").out == b"beside\n"
     client.send(frames.INTERRUPT, number)

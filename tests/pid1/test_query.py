@@ -3,66 +3,66 @@
 import frames
 import pytest
 
-HANGS = "def answer(message):\n    open('/workspace/asked', 'w').close()\n    time.sleep(1000)\n"
+HANGS = "def answer(message):\n    open('/workspace/begun', 'w').close()\n    time.sleep(1000)\n"
 
 
 def test_a_query_is_answered_by_the_kernel(client):
     assert client.greeting["queries"] is True
-    answer = client.ask("complete", "ä.b", cursor=3)
+    answer = client.query_answer("complete", "ä.b", cursor=3)
     assert {**answer, "id": 1} == {"op": "answer", "id": 1, "status": "ok", "code": "ä.b", "cursor": 3, "detail": 0}
-    assert client.ask("inspect", "x", detail=1)["detail"] == 1
-    client.execute("answer = lambda message: {'status': 'ok', 'asked': message['op']}")
-    assert client.ask("is_complete", "x")["asked"] == "is_complete"
+    assert client.query_answer("inspect", "x", detail=1)["detail"] == 1
+    client.execute("answer = lambda message: {'status': 'ok', 'kind': message['op']}")
+    assert client.query_answer("is_complete", "x")["kind"] == "is_complete"
 
 
-@pytest.mark.parametrize("question", [{"kind": "hello"}, {"kind": 5}, {"code": 5}, {"cursor": -1}])
-def test_an_invalid_query_is_declined(client, question):
-    assert client.ask(**{"kind": "complete", **question}) == {"status": "cannot"}
+@pytest.mark.parametrize("query", [{"kind": "hello"}, {"kind": 5}, {"code": 5}, {"cursor": -1}])
+def test_an_invalid_query_is_declined(client, query):
+    assert client.query_answer(**{"kind": "complete", **query}) == {"status": "cannot"}
     assert client.execute("print(1)").out == b"1\n"
 
 
 def test_a_busy_kernel_gets_no_query(client):
     number = client.start(frames.EXECUTE, "print('on', flush=True)\ntime.sleep(1000)")
     client.expect(lambda f: f.call == number and f.type == frames.OUT)
-    assert client.ask() == {"status": "busy"}
+    assert client.query_answer() == {"status": "busy"}
     client.send(frames.INTERRUPT, number)
     assert client.finish(number).ending == "interrupted"
-    assert client.ask()["status"] == "ok"
+    assert client.query_answer()["status"] == "ok"
 
 
 def test_a_kernel_without_queries_gets_none(client):
     client.terminal("touch /workspace/no-queries")
     client.execute("1", restart=True)
-    assert client.ask() == {"status": "cannot"}
+    assert client.query_answer() == {"status": "cannot"}
 
 
 def test_a_cell_does_not_wait_for_a_query(client):
     client.execute(HANGS)
     number = client.query()
-    client.terminal("until [ -e /workspace/asked ]; do sleep 0.01; done")
-    assert client.ask() == {"status": "busy"}, "one at a time"
+    client.terminal("until [ -e /workspace/begun ]; do sleep 0.01; done")
+    assert client.query_answer() == {"status": "busy"}, "one at a time"
     reply = client.execute("answer = lambda message: {'status': 'ok'}\nprint(1)")
     assert (reply.ending, reply.out, reply.end["kernel"]) == ("ok", b"1\n", "kept")
     assert client.answer(number) == {"status": "busy"}
-    assert client.ask()["status"] == "ok"
+    assert client.query_answer()["status"] == "ok"
 
 
 def test_a_hanging_query_times_out(client):
     client.execute("def answer(message):\n    signal.signal(signal.SIGINT, signal.SIG_IGN)\n    time.sleep(1000)\n")
-    assert client.ask() == {"status": "timeout"}, "PID 1's own word"
-    assert client.ask() == {"status": "busy"}
+    assert client.query_answer() == {"status": "timeout"}, "PID 1's own word"
+    assert client.query_answer() == {"status": "busy"}
 
 
 def test_a_kernel_that_dies_during_a_query_is_restarted(client):
     client.execute("x = 1\nanswer = lambda message: os._exit(3)")
-    assert client.ask() == {"status": "gone"}
+    assert client.query_answer() == {"status": "gone"}
     client.event("kernel_ready")
-    assert client.ask()["status"] == "ok"
+    assert client.query_answer()["status"] == "ok"
     assert client.execute("print('x' in globals())").end["kernel"] == "restarted"
 
 
 def test_hostile_answers_are_rejected(client):
     client.execute("answer = lambda message: {'status': 'ok', 'matches': ['x' * 1000] * 1000}")
-    assert client.ask() == {"status": "too_long"}
+    assert client.query_answer() == {"status": "too_long"}
     reply = client.execute("link.send(op='answer', id=1, status='ok')\ntime.sleep(1000)")
     assert reply.ending == "kernel_died" and "without a query" in reply.detail, reply.end

@@ -8,13 +8,13 @@
 #define ANSWER "{\"status\":\"ok\",\"matches\":[\"jsön\"],\"start\":0,\"end\":0}"
 
 static struct fake_script script;
-static char *asked; /* the payload of the last query */
+static char *query_text; /* the payload of the last query */
 
 static void on_frame(void *ctx, struct engine_stream *s, const struct frame *frame)
 {
 	if (frame->header.type == FRAME_QUERY) {
-		free(asked);
-		asked = xstrndup((const char *)frame->payload, frame->header.length);
+		free(query_text);
+		query_text = xstrndup((const char *)frame->payload, frame->header.length);
 	}
 	fake_pid1_script.on_frame(ctx, s, frame);
 }
@@ -35,7 +35,7 @@ static int end(void **state)
 {
 	fake_on_call = NULL;
 	free(take_ptr(session));
-	free(take_ptr(asked));
+	free(take_ptr(query_text));
 	return api_bench_end(state);
 }
 
@@ -59,7 +59,7 @@ static void the_cursor_is_at_the_end_by_default(void **state)
 	json_t *matches = json_object_get(r.json, "matches");
 	assert_int_equal(r.status, 200);
 	assert_string_equal(json_string_value(json_array_get(matches, 0)), "jsön");
-	json_auto_t *query = json_loads(asked, 0, NULL);
+	json_auto_t *query = json_loads(query_text, 0, NULL);
 	assert_int_equal(json_integer_value(json_object_get(query, "cursor")), strlen(ANSWER) - 1);
 }
 

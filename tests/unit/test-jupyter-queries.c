@@ -46,7 +46,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static bool ask(const char *text, bool idle, uint64_t now_ms)
+static bool query(const char *text, bool idle, uint64_t now_ms)
 {
 	json_auto_t *message = json_loads(text, 0, NULL);
 	assert_non_null(message);
@@ -72,18 +72,18 @@ static void expect(const char *log)
 
 static void each_kind_is_a_request(void **state)
 {
-	assert_true(ask(COMPLETE, true, 0));
+	assert_true(query(COMPLETE, true, 0));
 	expect(COMPLETE_REQUEST);
 	assert_true(reply(
 		"complete_reply", "request-complete_request",
 		"{\"status\":\"ok\",\"matches\":[\"bc\",5,\"\\u001b[1mbd\"],\"cursor_start\":2,\"cursor_end\":3}"));
 	expect("{\"end\":3,\"id\":4,\"matches\":[\"bc\",\"bd\"],\"more\":false,\"start\":2,\"status\":\"ok\"}|");
-	ask("{\"op\":\"inspect\",\"id\":5,\"code\":\"a\",\"cursor\":1,\"detail\":1}", true, 0);
+	query("{\"op\":\"inspect\",\"id\":5,\"code\":\"a\",\"cursor\":1,\"detail\":1}", true, 0);
 	expect("inspect_request {\"code\":\"a\",\"cursor_pos\":1,\"detail_level\":1}|");
 	reply("inspect_reply", "request-inspect_request",
 	      "{\"found\":true,\"data\":{\"text/plain\":\"\\u001b[1mhelp\",\"image/png\":\"aGk=\"}}");
 	expect("{\"data\":{\"text/plain\":\"help\"},\"found\":true,\"id\":5,\"status\":\"ok\"}|");
-	ask("{\"op\":\"is_complete\",\"id\":6,\"code\":\"if\",\"cursor\":0,\"detail\":0}", true, 0);
+	query("{\"op\":\"is_complete\",\"id\":6,\"code\":\"if\",\"cursor\":0,\"detail\":0}", true, 0);
 	expect("is_complete_request {\"code\":\"if\"}|");
 	reply("is_complete_reply", "request-is_complete_request", "{\"status\":\"incomplete\",\"indent\":\"  \"}");
 	expect("{\"completeness\":\"incomplete\",\"id\":6,\"indent\":\"  \",\"status\":\"ok\"}|");
@@ -91,8 +91,8 @@ static void each_kind_is_a_request(void **state)
 
 static void other_messages_are_ignored(void **state)
 {
-	assert_false(ask("{\"op\":\"look\",\"id\":1}", true, 0));
-	assert_false(ask("{\"id\":1}", true, 0));
+	assert_false(query("{\"op\":\"look\",\"id\":1}", true, 0));
+	assert_false(query("{\"id\":1}", true, 0));
 	assert_false(reply("execute_reply", "x", "{}"));
 	assert_true(reply("complete_reply", "x", "{}")); /* no query waits for it */
 	expect("");
@@ -100,16 +100,16 @@ static void other_messages_are_ignored(void **state)
 
 static void a_busy_or_dead_kernel_gets_no_query(void **state)
 {
-	ask(COMPLETE, false, 0);
+	query(COMPLETE, false, 0);
 	expect("{\"id\":4,\"status\":\"busy\"}|");
 	probe->refuses = true;
-	ask(COMPLETE, true, 0);
+	query(COMPLETE, true, 0);
 	expect("{\"id\":4,\"status\":\"busy\"}|");
 }
 
 static void a_query_is_abandoned(void **state)
 {
-	ask(COMPLETE, true, 0);
+	query(COMPLETE, true, 0);
 	queries_leave(&probe->queries);
 	queries_leave(&probe->queries);
 	expect(COMPLETE_REQUEST "{\"id\":4,\"status\":\"timeout\"}|");
@@ -119,16 +119,16 @@ static void a_query_is_abandoned(void **state)
 
 static void an_unsupported_query_is_sent_once(void **state)
 {
-	ask(COMPLETE, true, 1000);
+	query(COMPLETE, true, 1000);
 	queries_tick(&probe->queries, 1000 + QUERIES_PATIENCE_MS - 1);
 	expect(COMPLETE_REQUEST);
 	queries_tick(&probe->queries, 1000 + QUERIES_PATIENCE_MS);
 	expect("{\"id\":4,\"status\":\"timeout\"}|");
-	ask(COMPLETE, true, 5000);
+	query(COMPLETE, true, 5000);
 	expect("{\"id\":4,\"status\":\"cannot\"}|");
 	/* The reply comes late: the kernel was only slow. */
 	reply("complete_reply", "request-complete_request", "{}");
-	ask(COMPLETE, true, 6000);
+	query(COMPLETE, true, 6000);
 	expect(COMPLETE_REQUEST);
 }
 
@@ -139,13 +139,13 @@ static void replies_are_bounded(void **state)
 		json_array_append_new(many, json_string("a-match-that-is-long-enough-to-count-for-something"));
 	json_object_set(content, "matches", many);
 	AUTO(freep) char *text = json_dumps(content, 0);
-	ask(COMPLETE, true, 0);
+	query(COMPLETE, true, 0);
 	reply("complete_reply", "request-complete_request", text);
 	assert_true(probe->log.len < 100000);
 	assert_non_null(strstr(buf_str(&probe->log), "\"more\":true"));
 	buf_reset(&probe->log);
 	/* Objects that are not replies. */
-	ask(COMPLETE, true, 0);
+	query(COMPLETE, true, 0);
 	reply("complete_reply", "request-complete_request", "{\"matches\":{},\"cursor_start\":\"x\"}");
 	expect(COMPLETE_REQUEST "{\"id\":4,\"matches\":[],\"more\":false,\"status\":\"ok\"}|");
 }

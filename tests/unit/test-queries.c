@@ -22,7 +22,7 @@ struct got {
 	struct fail fail;
 };
 
-static struct got asked, informed, other;
+static struct got queried, informed, other;
 
 /* A STATUS is not answered. */
 static void on_frame(void *ctx, struct engine_stream *s, const struct frame *frame)
@@ -73,7 +73,7 @@ static void forget(struct got *g)
 static int teardown(void **state)
 {
 	manager_free(manager);
-	forget(&asked);
+	forget(&queried);
 	forget(&informed);
 	forget(&other);
 	free(take_ptr(session));
@@ -109,7 +109,7 @@ static struct op *try_query(struct got *g, const char *code)
 			     &g->fail);
 }
 
-static struct op *ask(struct got *g, const char *code)
+static struct op *start_query(struct got *g, const char *code)
 {
 	struct op *op = try_query(g, code);
 	assert_non_null(op);
@@ -119,13 +119,13 @@ static struct op *ask(struct got *g, const char *code)
 /* Starts a query that PID 1 is working on, one queued behind it, and a request for a status. */
 static void wait_for_all(void)
 {
-	ask(&asked, "");
-	ask(&asked, "");
+	start_query(&queried, "");
+	start_query(&queried, "");
 	assert_non_null(manager_info(
 		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &informed },
 		&informed.fail));
 	FAKE_UNTIL(fake, statuses == 1 && fake_only(fake)->pid1->queries == 1);
-	assert_int_equal(asked.done + informed.done, 0);
+	assert_int_equal(queried.done + informed.done, 0);
 }
 
 static void stop(void)
@@ -140,8 +140,8 @@ static void a_stop_answers_waiting_queries(void **state)
 {
 	wait_for_all();
 	stop();
-	assert_int_equal(asked.done, 2);
-	assert_int_equal(asked.fail.cause, CAUSE_STOPPED);
+	assert_int_equal(queried.done, 2);
+	assert_int_equal(queried.fail.cause, CAUSE_STOPPED);
 	assert_int_equal(informed.done, 1);
 	assert_int_equal(informed.fail.kind, FAIL_NOT_FOUND);
 }
@@ -150,18 +150,18 @@ static void a_death_answers_waiting_queries(void **state)
 {
 	wait_for_all();
 	fake_die(fake_only(fake), 3, /* oom= */ false);
-	FAKE_UNTIL(fake, asked.done == 2 && informed.done == 1);
-	assert_int_equal(asked.fail.kind, FAIL_DIED);
+	FAKE_UNTIL(fake, queried.done == 2 && informed.done == 1);
+	assert_int_equal(queried.fail.kind, FAIL_DIED);
 	assert_int_equal(informed.fail.kind, FAIL_DIED);
-	assert_string_equal(asked.fail.message, informed.fail.message);
+	assert_string_equal(queried.fail.message, informed.fail.message);
 }
 
 static void the_next_query_waits_for_the_end_of_a_cancelled_one(void **state)
 {
-	struct op *op = ask(&other, "");
+	struct op *op = start_query(&other, "");
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 1);
 	op_cancel(op);
-	ask(&asked, ANSWER);
+	start_query(&queried, ANSWER);
 	/* Frames that were sent before the STATUS have arrived with it. */
 	assert_non_null(manager_info(
 		conversation, &(struct info_request){ .session_id = session, .on_done = on_info, .ctx = &informed },
@@ -169,25 +169,25 @@ static void the_next_query_waits_for_the_end_of_a_cancelled_one(void **state)
 	FAKE_UNTIL(fake, statuses == 1);
 	assert_int_equal(fake_only(fake)->pid1->queries, 1);
 	fake_send(fake_stream(fake_only(fake)), FRAME_ANSWER, number, ANSWER, strlen(ANSWER));
-	FAKE_UNTIL(fake, asked.done);
-	assert_int_equal(asked.fail.kind, FAIL_NONE);
+	FAKE_UNTIL(fake, queried.done);
+	assert_int_equal(queried.fail.kind, FAIL_NONE);
 	assert_int_equal(other.done, 0);
 }
 
 /* A cancelled query is forgotten when the session stops, the connection breaks or the server ends. */
 static void a_cancelled_query_keeps_nothing(void **state)
 {
-	struct op *op = ask(&asked, "");
+	struct op *op = start_query(&queried, "");
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 1);
 	op_cancel(op);
 	fake_break(fake_stream(fake_only(fake)), FAIL_ENGINE, CAUSE_NONE, "a cable");
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->hellos == 2);
-	FAKE_UNTIL(fake, (op = try_query(&asked, "")));
+	FAKE_UNTIL(fake, (op = try_query(&queried, "")));
 	FAKE_UNTIL(fake, fake_only(fake)->pid1->queries == 2);
 	op_cancel(op);
 	if (*state)
 		stop();
-	assert_int_equal(asked.done, 0);
+	assert_int_equal(queried.done, 0);
 }
 
 int main(void)

@@ -12,7 +12,7 @@ static const struct {
 } sections[] = {
 	{ "sessions", "Sessions", "A session is a container with an interpreter." },
 	{ "runs", "Runs", "A run is one cell or command." },
-	{ "queries", "Queries", "Questions of an editor to the interpreter, which leave nothing behind." },
+	{ "queries", "Queries", "An editor's requests to the interpreter, which leave nothing behind." },
 	{ "events", "Events", "Streams of everything that happens in sessions." },
 	{ "files", "Files", "Files of a session." },
 	{ "exports", "Exports", "Exports are copies of files that stay when their session has ended." },
