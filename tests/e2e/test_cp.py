@@ -81,7 +81,6 @@ def test_names_prefixes_and_adoption(start, tmp_path):
     assert copy("sales:y", "back").returncode == 0 and (tmp_path / "back").read_text() == "adopted"
 
 
-# evidence: attach-imports
 # evidence: attach-files
 def test_mistakes_and_the_rights_of_the_person(own_session, cp, tmp_path):
     (tmp_path / "file").write_text("x")
