@@ -5,6 +5,7 @@
 #include "api/sockets.h"
 #include "api/stream.h"
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "base/strv.h"
 #include "http/client.h"
 
@@ -12,7 +13,9 @@
 #define SEARCH_MS 5000
 /* Unsent bytes above which the other side is not read from. */
 #define UNSENT_MAX (256u << 10)
+/* All routes of a session begin with this. */
 #define PREFIX "/v1/sessions/"
+#define PREFIX_SEGMENTS 2
 
 /* A server to ask. */
 struct candidate {
@@ -255,13 +258,23 @@ static void on_call_drained(void *ctx)
 		http_request_pause(w->exchange->request, false);
 }
 
-/* The target with the full id of the session instead of its name. */
+/* The target, written anew from its decoded parts with the full id of the session instead of its name. The client's own
+ * text could differ in its escapes or have an origin, so that the other server would find another route, for which the
+ * key was not checked. */
 static struct buf target_of(const struct exchange *x)
 {
 	struct buf target = { 0 };
-	const char *text = (const char *)http_request_head(x->request)->target.data;
-	const char *rest = text + strlen(PREFIX);
-	buf_printf(&target, PREFIX "%s%s", x->session, rest + strcspn(rest, "/?"));
+	const char *query = strchr((const char *)http_request_head(x->request)->target.data, '?');
+	buf_add_str(&target, PREFIX);
+	percent_encode(&target, x->session, /* keep_slash= */ false);
+	for (size_t i = PREFIX_SEGMENTS + 1; i < x->target.n_segments; i++) {
+		buf_add_str(&target, "/");
+		percent_encode(&target, http_target_segment(&x->target, i), /* keep_slash= */ false);
+	}
+	if (x->target.folder)
+		buf_add_str(&target, "/");
+	if (query)
+		buf_add_str(&target, query);
 	return target;
 }
 

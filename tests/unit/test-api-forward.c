@@ -94,6 +94,20 @@ static void the_server_of_the_session_answers(void **state)
 	assert_false(manager_find_session(conversation, session, &place));
 }
 
+/* The other server must find the route for which the key was checked, however the client writes the path. */
+static void the_other_server_gets_the_path_that_was_checked(void **state)
+{
+	AUTO(reply_release) struct reply escaped = api_call("GET", "/v1/%73essions/sales?brief=true", NULL, NULL);
+	assert_int_equal(escaped.status, 200);
+	assert_string_equal(text_of(&escaped, "id"), session);
+	AUTO(reply_release) struct reply origin = api_call("GET", "http://a/v1/sessions/sales/runs?limit=1", NULL, NULL);
+	assert_int_equal(origin.status, 200);
+	assert_non_null(json_object_get(origin.json, "runs"));
+	AUTO(reply_release) struct reply number = call("GET", "/runs/a%3Fb%20c", NULL, NULL);
+	assert_int_equal(number.status, 404);
+	assert_string_equal(text_of(&number, "detail"), "There is no run 'a?b c'.");
+}
+
 static void streams_end_with_their_client(void **state)
 {
 	AUTO(buf_release) struct buf got = { 0 };
@@ -143,6 +157,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(the_server_of_the_session_answers),
+		TEST(the_other_server_gets_the_path_that_was_checked),
 		TEST(streams_end_with_their_client),
 		TEST(a_session_without_a_server_is_taken_over),
 		TEST(a_server_that_ends_during_the_request_is_reported),
