@@ -41,12 +41,23 @@ static char *path_of(const struct exchange *x)
 	return buf_steal_str(&path);
 }
 
-/* The entity tag of If-Match without its quotes; NULL = any version. The caller owns it. */
-static char *wanted_etag(const struct exchange *x)
+/* The entity tag of If-Match without its quotes, "*" = any version, NULL = no condition. The caller owns *ret. False: the
+ * condition is not one that a file can be checked against, and the exchange is answered. */
+static bool take_condition(struct exchange *x, char **ret)
 {
+	const struct http_fields *fields = &http_request_head(x->request)->fields;
 	const char *field = exchange_field(x, "if-match");
 	size_t n = field ? strlen(field) : 0;
-	return n > 2 && field[0] == '"' && field[n - 1] == '"' ? xstrndup(field + 1, n - 2) : NULL;
+	bool whole = n > 2 && field[0] == '"' && strchr(field + 1, '"') == field + n - 1;
+	*ret = NULL;
+	if (field && (!(whole || streq(field, "*")) || http_fields_count(fields, "if-match") > 1)) {
+		exchange_problem(x, 400, "If-Match is not the entity tag of one version.",
+				 "Send the ETag of an earlier answer with its quotes, or *.");
+		return false;
+	}
+	if (field)
+		*ret = whole ? xstrndup(field + 1, n - 2) : xstrdup(field);
+	return true;
 }
 
 /* --- read ---------------------------------------------------------------------------------------------------------- */
@@ -290,9 +301,11 @@ static void put_file(struct exchange *x)
 	static const struct http_body_ops ops = { on_body_data, on_body_end };
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *path = path_of(x);
-	AUTO(freep) char *etag = wanted_etag(x);
+	AUTO(freep) char *etag = NULL;
 	const struct http_head *head = http_request_head(x->request);
 	const char *none = exchange_field(x, "if-none-match");
+	if (!take_condition(x, &etag))
+		return;
 	if (x->target.folder) {
 		make_directory(x, path);
 		return;
@@ -328,7 +341,9 @@ static void delete_file(struct exchange *x)
 	const struct files_query *query = x->query;
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *path = path_of(x);
-	AUTO(freep) char *etag = wanted_etag(x);
+	AUTO(freep) char *etag = NULL;
+	if (!take_condition(x, &etag))
+		return;
 	struct delete_file_request request = { .session_id = x->session,
 					       .path = path,
 					       .recursive = query->recursive,
@@ -386,8 +401,8 @@ const struct route routes_files[] = {
 	  .name = "writeFile",
 	  .tag = "files",
 	  .summary = "Write a file of the session, or make a directory",
-	  .text = "The body replaces the file when it is complete. If-Match replaces only that version, `If-None-Match: *` "
-		  "only makes a new file. A path with a final slash is a directory; missing parents are made.",
+	  .text = "The body replaces the file when it is complete. If-Match replaces only that version (`*` = any), "
+		  "`If-None-Match: *` only makes a new file. A path with a final slash is a directory; missing parents are made.",
 	  .answers = put_answers,
 	  .handle = put_file },
 	{ .method = HTTP_METHOD_DELETE,

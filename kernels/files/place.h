@@ -21,7 +21,7 @@ void place_release(struct place *p);
 
 /* lstat() of the place. 0 or -errno. */
 int place_stat(const struct place *p, struct stat *ret);
-/* 0 if the tag is that of the file, or is empty; -ESTALE if the file has changed. */
+/* 0 if the tag is that of the file, is "*" for any version, or is empty; -ESTALE if the file has changed. */
 int place_check_tag(const struct stat *st, const char *tag);
 
 /* Appends the ITEM of a name in `dir`; with the name "" that of the request's own path, and then `dir` and `link` say

@@ -413,6 +413,7 @@ def test_files_are_read_and_written(serve, tmp_path, transport):
     assert (int(head.fields["content-length"]), head.body) == (len(content), b"")
     assert one.call("PUT", url, b"x", fields={"If-None-Match": "*"}).status == 412
     assert one.call("PUT", url, b"x", fields={"If-Match": '"old"'}).status == 412
+    assert one.call("PUT", url, b"x", fields={"If-Match": made.fields["etag"].strip('"')}).status == 400
     assert one.call("PUT", url, b"short").status == 200
     assert one.call("GET", url).body == b"short"
     assert one.call("PUT", url.replace("workspace", "etc"), b"x").status == 403

@@ -155,6 +155,8 @@ def test_permissions_stay_and_links_are_replaced(client, workspace):
 def test_a_condition_is_checked_before_and_after(client, workspace):
     (workspace / "f").write_text("one")
     tag = client.request(FILES_STAT, "/workspace/f")[1][0].tag
+    assert client.write_file("/workspace/f", b"any", tag="*")[0]["ending"] == "ok"
+    tag = client.request(FILES_STAT, "/workspace/f")[1][0].tag
     end, (item,) = client.write_file("/workspace/f", b"two", tag=tag)
     assert end["ending"] == "ok"
     for options, cause in (({"tag": tag}, "file_changed"), ({"absent": True}, "file_exists")):
@@ -162,7 +164,8 @@ def test_a_condition_is_checked_before_and_after(client, workspace):
         # The request is refused before any data.
         number = client.start_request(frames.FILES_WRITE, "/workspace/f", **options)
         assert client.expect(lambda f, n=number: f.call == n).payload["cause"] == cause
-    assert client.write_file("/workspace/gone", b"no", tag=tag)[0]["cause"] == "file_changed"
+    for missing in (tag, "*"):
+        assert client.write_file("/workspace/gone", b"no", tag=missing)[0]["cause"] == "file_changed"
     assert client.write_file("/workspace/no/parent", b"no", tag=tag)[0]["cause"] == "file_changed"
     assert client.write_file("/workspace/new", b"yes", absent=True)[0]["created"] is True
     # The file changes after the data was sent.
