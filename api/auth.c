@@ -56,6 +56,22 @@ static void accept_key(struct exchange *x, const struct key_info *key)
 	x->caller.max_streams = key->max_streams;
 }
 
+/* Accepts the key and goes on, unless its tenant has too many connections already. The tenant `local` belongs to the
+ * operator and may use all of them. Another one uses at most half, so that it alone cannot lock the others out. */
+static void go_on_with(struct exchange *x, const struct key_info *key, void (*next)(struct exchange *x))
+{
+	unsigned most = (unsigned)MAX(x->api->spec.config->serve_max_connections / 2, (uint64_t)1);
+	accept_key(x, key);
+	if (streq(key->tenant, TENANT_LOCAL) || http_request_claim(x->request, key->tenant, most)) {
+		next(x);
+		return;
+	}
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(&f, FAIL_LIMIT, CAUSE_LIMIT_TENANT, "This tenant has %u requests in progress, the maximum.", most);
+	fail_hint(&f, "Wait for one of them to end.");
+	exchange_fail(x, &f);
+}
+
 static void on_checked(void *ctx, const struct key_info *key, const struct fail *f)
 {
 	struct exchange *x = ctx;
@@ -65,8 +81,7 @@ static void on_checked(void *ctx, const struct key_info *key, const struct fail 
 	} else if (!key) {
 		refuse(x, "The key is not valid.");
 	} else {
-		accept_key(x, key);
-		x->next(x);
+		go_on_with(x, key, x->next);
 	}
 }
 
@@ -91,8 +106,7 @@ static void check_key(struct exchange *x, void (*next)(struct exchange *x))
 	}
 	const struct key_info *known = manager_known_key(m, text);
 	if (known) {
-		accept_key(x, known);
-		next(x);
+		go_on_with(x, known, next);
 		return;
 	}
 	x->next = next;

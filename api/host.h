@@ -53,7 +53,8 @@ struct listener_tag {
 
 struct api {
 	struct api_spec spec;
-	struct http_server *server;
+	/* The unix socket has connections of its own, so that clients over TCP cannot use up those of this user. */
+	struct http_server *server, *local_server;
 	struct list listeners; /* of struct listener_tag */
 	struct list exchanges; /* of struct exchange */
 	struct conversations *conversations;

@@ -156,7 +156,8 @@ static size_t record_size(const struct run_record *r)
 static void reply_record(struct exchange *x, const struct run_record *record)
 {
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	if (record_size(record) <= LONG_RECORD || http_server_queued(x->api->server) <= UNREAD_MAX) {
+	size_t unread = http_server_queued(x->api->server) + http_server_queued(x->api->local_server);
+	if (record_size(record) <= LONG_RECORD || unread <= UNREAD_MAX) {
 		exchange_reply(x, 200, run_record_encode(record, /* parts= */ true));
 		return;
 	}

@@ -25,6 +25,7 @@ struct api *api_new(const struct api_spec *spec)
 	struct http_server_spec server = { .limits = http_limits_default, .on_request = on_request, .ctx = a };
 	server.limits.connections = (unsigned)spec->config->serve_max_connections;
 	a->server = http_server_new(spec->loop, &server);
+	a->local_server = http_server_new(spec->loop, &server);
 	return a;
 }
 
@@ -46,6 +47,7 @@ struct api *api_free(struct api *a)
 			http_request_on_closed(x->request, NULL, NULL);
 	exchanges_drop(a);
 	http_server_free(a->server);
+	http_server_free(a->local_server);
 	conversations_free(a->conversations);
 	free(a->counts);
 	list_for_each(tag, &a->listeners, struct listener_tag, node)
@@ -57,17 +59,18 @@ struct api *api_free(struct api *a)
 void api_cancel(struct api *a)
 {
 	http_server_close(a->server);
+	http_server_close(a->local_server);
 	a->closing = true;
 }
 
 int api_listen_unix(struct api *a, int fd)
 {
-	return http_server_listen(a->server, fd, NULL, &a->local);
+	return http_server_listen(a->local_server, fd, NULL, &a->local);
 }
 
 void api_serve(struct api *a, int fd)
 {
-	http_server_adopt(a->server, fd, NULL, &a->local);
+	http_server_adopt(a->local_server, fd, NULL, &a->local);
 }
 
 static void add_hosts(struct listener_tag *tag, const char *origin, const struct strv *hosts)
@@ -96,4 +99,5 @@ int api_listen_tcp(struct api *a, int fd, struct tls_context *tls, const char *o
 void api_drain(struct api *a)
 {
 	http_server_drain(a->server);
+	http_server_drain(a->local_server);
 }

@@ -41,6 +41,7 @@ struct http_connection {
 	int files[CHANNEL_FILES_MAX]; /* open files that came with the request */
 	size_t n_files;
 	void *tag;
+	char *owner; /* set by http_request_claim(); NULL = nobody */
 	struct timer *timer;
 	enum http_wait wait; /* what the deadline is for */
 	uint64_t deadline;   /* in loop_now_ms(); the timer may fire earlier */

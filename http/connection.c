@@ -39,6 +39,7 @@ static void release(struct http_connection *c)
 	buf_release(&c->out);
 	buf_release(&c->request.collected);
 	timer_free(c->timer);
+	free(c->owner);
 	free(c);
 }
 
@@ -290,6 +291,9 @@ void http_connection_answered(struct http_connection *c)
 	struct http_request *r = &c->request;
 	r->active = false;
 	close_files(c);
+	/* The list is in the order of use, for http_connections_evict(). */
+	list_remove(&c->node);
+	list_append(&c->host->connections, &c->node);
 	if (r->close) {
 		finish(c);
 		return;
@@ -434,6 +438,36 @@ void http_connection_refuse(struct http_host *host, int fd, struct tls_context *
 		   "connections are in use. Close one, or try again later.\"}",
 		   host->spec.limits.connections);
 	http_reply(&c->request, 503, &fields, body.data, body.len);
+}
+
+bool http_connections_evict(struct http_host *host, const char *owner)
+{
+	list_for_each(c, &host->connections, struct http_connection, node) {
+		bool fits = !owner || (c->owner && streq(c->owner, owner));
+		if (!fits || c->request.active || c->feeding)
+			continue;
+		if (channel_queued(c->channel))
+			finish(c);
+		else
+			http_connection_close(c);
+		return true;
+	}
+	return false;
+}
+
+bool http_request_claim(struct http_request *r, const char *owner, unsigned most)
+{
+	struct http_connection *own = r->c;
+	unsigned n = 0;
+	list_for_each(c, &own->host->connections, struct http_connection, node)
+		n += c != own && c->owner && streq(c->owner, owner);
+	if (n >= most && !http_connections_evict(own->host, owner))
+		return false;
+	if (!own->owner || !streq(own->owner, owner)) {
+		free(own->owner);
+		own->owner = xstrdup(owner);
+	}
+	return true;
 }
 
 void http_connections_close(struct http_host *host)

@@ -23,6 +23,9 @@ struct http_connection;
 void http_connection_new(struct http_host *host, int fd, struct tls_context *tls, void *tag);
 /* For a connection above the limit: answers 503 and closes it. */
 void http_connection_refuse(struct http_host *host, int fd, struct tls_context *tls);
+/* Closes the connection of this owner (NULL = of any) that has waited longest for the next request, or for the rest of
+ * its head. False if all of them work on a request. */
+bool http_connections_evict(struct http_host *host, const char *owner);
 /* Closes all connections; requests in progress are reported as closed. */
 void http_connections_close(struct http_host *host);
 void http_connections_drain(struct http_host *host);

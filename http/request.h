@@ -17,6 +17,10 @@ void *http_request_tag(const struct http_request *r);
 /* The socket of the connection, for its peer's address; must not be read or written. */
 int http_request_fd(const struct http_request *r);
 
+/* Counts the connection as one of this owner, a name that the caller chooses. False if the owner has `most` others that
+ * all work on a request; else the one that has waited longest for its next request is closed. */
+bool http_request_claim(struct http_request *r, const char *owner, unsigned most);
+
 /* Takes the open files that came with the request over a unix socket; the caller closes them. Files that nobody takes
  * are closed with the request. Returns their number. */
 size_t http_request_take_files(struct http_request *r, int files[CHANNEL_FILES_MAX]);

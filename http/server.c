@@ -56,7 +56,7 @@ void http_server_close(struct http_server *s)
 
 void http_server_adopt(struct http_server *s, int fd, struct tls_context *tls, void *tag)
 {
-	if (s->host.n >= s->host.spec.limits.connections)
+	if (s->host.n >= s->host.spec.limits.connections && !http_connections_evict(&s->host, /* owner= */ NULL))
 		http_connection_refuse(&s->host, fd, tls);
 	else
 		http_connection_new(&s->host, fd, tls, tag);

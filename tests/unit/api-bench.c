@@ -158,14 +158,20 @@ static void listen_remote(void)
 	assert_int_equal(api_listen_tcp(api, fd, NULL, origin, NULL), 0);
 }
 
-struct reply api_call_remote(const char *method, const char *target, const char *fields, const char *body)
+int api_connect_remote(void)
 {
 	if (!listening.sin_port)
 		listen_remote();
-	AUTO(freep) char *host = xasprintf("127.0.0.1:%u", ntohs(listening.sin_port));
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&listening, sizeof(listening)), 0);
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	return fd;
+}
+
+struct reply api_call_remote(const char *method, const char *target, const char *fields, const char *body)
+{
+	int fd = api_connect_remote();
+	AUTO(freep) char *host = xasprintf("127.0.0.1:%u", ntohs(listening.sin_port));
 	return call(fd, host, method, target, fields, body);
 }
 

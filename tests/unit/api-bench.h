@@ -39,6 +39,8 @@ void api_read_until(int fd, struct buf *got, const char *text);
 /* Sends one request on a connection of its own and waits for the whole answer. fields: more lines, each with its line
  * end; NULL = none. body NULL = none. */
 struct reply api_call(const char *method, const char *target, const char *fields, const char *body);
+/* A connection over TCP, as a program on another machine has it; non-blocking. */
+int api_connect_remote(void);
 /* The same over TCP, as a program on another machine: only with a key in `fields` or with a signed link. */
 struct reply api_call_remote(const char *method, const char *target, const char *fields, const char *body);
 /* A new key of the tenant with these scopes, as the field Authorization with its line end. The caller owns it. */

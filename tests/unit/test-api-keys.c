@@ -1,4 +1,6 @@
 /* Routes of keys, settings and health: a key gives no more than it has, secrets stay, and tenants stay apart. */
+#include <netinet/in.h>
+
 #include "base/alloc.h"
 #include "tests/unit/api-bench.h"
 #include "tests/unit/unit.h"
@@ -81,6 +83,27 @@ static void keys_of_other_tenants_do_not_exist(void **state)
 	assert_int_equal(json_array_size(json_object_get(seen.json, "keys")), 1);
 }
 
+static void a_tenant_uses_half_of_the_connections_at_most(void **state)
+{
+	AUTO(freep) char *key = api_key("one", "acme", SCOPE_SESSIONS_READ);
+	AUTO(freep) char *other = api_key("two", "other", SCOPE_SESSIONS_READ);
+	AUTO(buf_release) struct buf request = { 0 };
+	struct sockaddr_in server;
+	b.config.serve_max_connections = 2;
+	AUTO(closep) int waiting = api_connect_remote();
+	assert_int_equal(getpeername(waiting, (struct sockaddr *)&server, &(socklen_t){ sizeof(server) }), 0);
+	buf_printf(&request, "GET /v1/events?after=now&wait=60 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n%s\r\n",
+		   ntohs(server.sin_port), key);
+	api_send(waiting, buf_str(&request));
+	AUTO(reply_release) struct reply others = api_call_remote("GET", "/v1/sessions", other, NULL);
+	assert_int_equal(others.status, 200);
+	AUTO(reply_release) struct reply second = api_call_remote("GET", "/v1/sessions", key, NULL);
+	assert_int_equal(second.status, 429);
+	assert_string_equal(json_string_value(json_object_get(second.json, "cause")), "limit_tenant");
+	AUTO(freep) char *retry = reply_field(&second, "retry-after");
+	assert_non_null(retry);
+}
+
 static void settings_hide_secrets(void **state)
 {
 	AUTO(freep) char *key = api_key("one", TENANT_LOCAL, SCOPES_DEFAULT);
@@ -139,6 +162,7 @@ int main(void)
 		TEST(a_key_is_made_used_and_removed),
 		TEST(a_key_gives_no_more_than_it_has),
 		TEST(keys_of_other_tenants_do_not_exist),
+		TEST(a_tenant_uses_half_of_the_connections_at_most),
 		TEST(settings_hide_secrets),
 		TEST(a_server_is_ready_if_store_and_engine_answer),
 		TEST(usage_has_limits_and_memory),

@@ -302,16 +302,75 @@ static void one_connection_too_many_is_refused(void **state)
 	http_rig_init(&rig, &limits);
 	AUTO(closep) int a = http_rig_connect(&rig);
 	AUTO(closep) int b = http_rig_connect(&rig);
+	http_rig_send(&rig, a, GET("/hold"));
+	http_rig_turn(&rig);
+	struct http_request *first = rig.held;
+	http_rig_send(&rig, b, GET("/hold"));
+	http_rig_turn(&rig);
 	AUTO(closep) int c = http_rig_connect(&rig);
 	AUTO(buf_release) struct buf got = { 0 };
 	const char *text = http_rig_read(&rig, c, &got, "}");
 	assert_memory_equal(text, "HTTP/1.1 503", 12);
 	assert_non_null(strstr(text, "retry-after: 1"));
 	assert_non_null(strstr(text, "All 2 connections are in use."));
-	http_rig_send(&rig, a, GET("/text"));
+	http_reply(first, 200, NULL, "done", 4);
 	buf_reset(&got);
-	assert_non_null(strstr(http_rig_read(&rig, a, &got, "hello"), "hello"));
+	assert_non_null(strstr(http_rig_read(&rig, a, &got, "done"), "done"));
 	http_rig_release(&rig);
+}
+
+/* Clients that send nothing, or only a part of a request, cannot lock others out. */
+static void a_further_connection_takes_the_place_of_the_one_that_waited_longest(void **state)
+{
+	struct http_rig rig;
+	struct http_limits limits = http_limits_default;
+	limits.connections = 3;
+	http_rig_init(&rig, &limits);
+	AUTO(closep) int used = http_rig_connect(&rig);
+	AUTO(closep) int partial = http_rig_connect(&rig);
+	AUTO(closep) int busy = http_rig_connect(&rig);
+	AUTO(buf_release) struct buf got = { 0 };
+	http_rig_send(&rig, busy, GET("/hold"));
+	http_rig_send(&rig, partial, "GET / HTTP/1.1\r\n");
+	http_rig_send(&rig, used, GET("/text"));
+	assert_non_null(strstr(http_rig_read(&rig, used, &got, "hello"), "hello"));
+	AUTO(closep) int first = http_rig_connect(&rig);
+	assert_true(http_rig_ended(&rig, partial));
+	AUTO(closep) int second = http_rig_connect(&rig);
+	assert_true(http_rig_ended(&rig, used));
+	http_rig_send(&rig, second, GET("/text"));
+	buf_reset(&got);
+	assert_non_null(strstr(http_rig_read(&rig, second, &got, "hello"), "hello"));
+	http_reply(rig.held, 200, NULL, "done", 4);
+	buf_reset(&got);
+	assert_non_null(strstr(http_rig_read(&rig, busy, &got, "done"), "done"));
+	http_rig_release(&rig);
+}
+
+static void an_owner_has_a_share_of_the_connections(void **state)
+{
+	struct http_rig *rig = *state;
+	AUTO(closep) int idle = http_rig_connect(rig);
+	AUTO(closep) int one = http_rig_connect(rig);
+	AUTO(closep) int two = http_rig_connect(rig);
+	AUTO(closep) int three = http_rig_connect(rig);
+	http_rig_send(rig, one, GET("/hold"));
+	http_rig_turn(rig);
+	assert_true(http_request_claim(rig->held, "a", 2));
+	http_rig_send(rig, idle, GET("/hold"));
+	http_rig_turn(rig);
+	assert_true(http_request_claim(rig->held, "a", 2));
+	assert_true(http_request_claim(rig->held, "a", 2));
+	http_reply(rig->held, 200, NULL, "done", 4);
+	/* The idle connection makes room for the next one. */
+	http_rig_send(rig, two, GET("/hold"));
+	http_rig_turn(rig);
+	assert_true(http_request_claim(rig->held, "a", 2));
+	assert_true(http_rig_ended(rig, idle));
+	http_rig_send(rig, three, GET("/hold"));
+	http_rig_turn(rig);
+	assert_false(http_request_claim(rig->held, "a", 2));
+	assert_true(http_request_claim(rig->held, "b", 1));
 }
 
 static void draining_lets_requests_finish(void **state)
@@ -449,6 +508,8 @@ int main(void)
 		TEST(a_reader_that_stops_is_disconnected),
 		TEST(a_held_request_has_no_deadline),
 		TEST(one_connection_too_many_is_refused),
+		cmocka_unit_test(a_further_connection_takes_the_place_of_the_one_that_waited_longest),
+		TEST(an_owner_has_a_share_of_the_connections),
 		TEST(draining_lets_requests_finish),
 		TEST(freeing_the_server_closes_its_requests),
 		TEST(a_large_body_arrives_whole),
