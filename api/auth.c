@@ -56,9 +56,9 @@ static void accept_key(struct exchange *x, const struct key_info *key)
 	x->caller.max_streams = key->max_streams;
 }
 
-/* Accepts the key and goes on, unless its tenant has too many connections already. The tenant `local` belongs to the
+/* Accepts the key and continues, unless its tenant has too many connections already. The tenant `local` belongs to the
  * operator and may use all of them. Another one uses at most half, so that it alone cannot lock the others out. */
-static void go_on_with(struct exchange *x, const struct key_info *key, void (*next)(struct exchange *x))
+static void admit(struct exchange *x, const struct key_info *key, void (*next)(struct exchange *x))
 {
 	unsigned most = (unsigned)MAX(x->api->spec.config->serve_max_connections / 2, (uint64_t)1);
 	accept_key(x, key);
@@ -81,7 +81,7 @@ static void on_checked(void *ctx, const struct key_info *key, const struct fail 
 	} else if (!key) {
 		refuse(x, "The key is not valid.");
 	} else {
-		go_on_with(x, key, x->next);
+		admit(x, key, x->next);
 	}
 }
 
@@ -106,7 +106,7 @@ static void check_key(struct exchange *x, void (*next)(struct exchange *x))
 	}
 	const struct key_info *known = manager_known_key(m, text);
 	if (known) {
-		go_on_with(x, known, next);
+		admit(x, known, next);
 		return;
 	}
 	x->next = next;

@@ -18,7 +18,8 @@ static void write_requests(const struct api *api, struct buf *out)
 			   c->path ? c->path : "unknown", c->method, c->status, (unsigned long long)c->n);
 	}
 	head(out, "husk_http_connections", "gauge", "Open connections.");
-	buf_printf(out, "husk_http_connections %u\n", http_server_connections(api->server) + http_server_connections(api->local_server));
+	buf_printf(out, "husk_http_connections %u\n",
+		   http_server_connections(api->server) + http_server_connections(api->local_server));
 	head(out, "husk_http_streams", "gauge", "Open streams of events and terminals.");
 	buf_printf(out, "husk_http_streams %zu\n", api->n_streams);
 }

@@ -240,9 +240,11 @@ const struct setting config_settings[] = {
 		   "the state folder.",
 		   "off") },
 	{ NUMBER("SERVE_MAX_CONNECTIONS", serve_max_connections, "256", 1, 65536),
-	  DESCRIBE(SERVER, "Maximum number of connections to `husk serve`, of which one tenant uses at most half. A further connection "
-		   "takes the place of an idle one, or is answered with 503.",
-		   "2000") },
+	  DESCRIBE(
+		  SERVER,
+		  "Maximum number of connections to `husk serve`, of which one tenant uses at most half. A further connection "
+		  "takes the place of an idle one, or is answered with 503.",
+		  "2000") },
 	{ NUMBER("SERVE_MAX_STREAMS_PER_KEY", serve_max_streams_per_key, "32", 1, 65536),
 	  DESCRIBE(SERVER, "Maximum number of streams of events that one key may read at the same time.", "1000") },
 	{ CHOICE("HUSK_TRANSPORT", transport, "auto", transports),

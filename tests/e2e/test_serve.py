@@ -353,8 +353,9 @@ def test_a_trace_is_in_the_log(serve):
     meta = {**harness.modern_meta(), "traceparent": traces[1]}
     one.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}},
              fields={"MCP-Protocol-Version": harness.MODERN, "Mcp-Method": "tools/list", "Accept": "application/json, text/event-stream"}).ok()
-    log = (one.home / "serve-stderr.txt").read_text()
-    assert all(f"trace {trace}" in log for trace in traces)
+    log = one.home / "serve-stderr.txt"
+    for trace in traces:
+        harness.wait_until(lambda t=trace: f"trace {t}" in log.read_text(), what=f"trace {trace} in the log")
     assert one.key.rsplit("_", 1)[1] not in log
 
 
