@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The man pages are well-formed. tests/unit/test-pages.c compares those that are generated with the tables in the code.
-# The page of the library names every option of a session.
+# docs/cli.md names every verb, and the page of the library every option of a session.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 check_page() {
@@ -29,6 +29,12 @@ if [ -f libhusk/husk.h ] && [ -f docs/libhusk.3 ]; then
 	for option in $(options_of_sessions); do
 		[ "$option" = size ] || grep -qE "^\.Va $option( |\$)" docs/libhusk.3 || complain "docs/libhusk.3: struct husk_create has '$option', which the page does not name"
 	done
+fi
+
+if [ -f cli/verbs.c ] && [ -f docs/cli.md ]; then
+	while read -r verb; do
+		[ "$verb" = help ] || grep -qE "\`husk $verb[ \`]" docs/cli.md || complain "docs/cli.md: does not name the verb '$verb'"
+	done < <(sed -nE 's/^\t\t\.name = "([a-z]+)",$/\1/p' cli/verbs.c)
 fi
 
 finish

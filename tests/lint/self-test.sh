@@ -251,11 +251,11 @@ broken check-r.sh "an assignment by =" runtimes/r/husk/a.R 'main = function() 1'
 make_documented_tree() {
 	fresh_tree
 	mkdir -p "$scratch/tree/docs"
-	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 "$scratch/tree/")
+	(cd "$here/../.." && cp --parents docs/husk.1 docs/husk-client.1 docs/cli.md cli/verbs.c "$scratch/tree/")
 }
 documented_tree
 expect pass check-help.sh "the documents of this tree"
-for part in 'docs/husk.1:^\.El' 'docs/husk-client.1:^\.Bl'; do
+for part in 'docs/husk.1:^\.El' 'docs/husk-client.1:^\.Bl' 'docs/cli.md:husk serve'; do
 	documented_tree
 	sed -i "/${part#*:}/d" "$scratch/tree/${part%%:*}"
 	expect fail check-help.sh "${part%%:*} without ${part#*:}"
