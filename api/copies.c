@@ -45,7 +45,7 @@ static const struct arg import_entry_table[] = {
 	  .example = "\"/workspace/out.csv\"" },
 	{ "destination", ARG_STRING, offsetof(struct import_entry, destination), .max = PATH_BYTES_MAX,
 	  .description = "Where it goes; relative paths are below /workspace.", .example = "\"data/sales.csv\"" },
-	/* For the verbs of the same user. */
+	/* Only for programs of the same user, such as `husk cp`. */
 	{ "own", ARG_BOOL, offsetof(struct import_entry, own), ARG_HIDDEN, .example = "true" },
 	{ "project", ARG_BOOL, offsetof(struct import_entry, project), ARG_HIDDEN, .example = "true" },
 	{ "into", ARG_STRING, offsetof(struct import_entry, into), ARG_HIDDEN, .max = PATH_BYTES_MAX,

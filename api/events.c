@@ -46,7 +46,7 @@ struct poll {
 	struct timer *timer;
 	json_t *events;
 	size_t limit, bytes;
-	unsigned turns; /* of the loop, in which the reader was behind */
+	unsigned turns; /* turns of the loop in which the reader was behind */
 	bool soon;
 };
 

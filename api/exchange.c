@@ -80,7 +80,7 @@ bool exchange_accepts(const struct exchange *x, const char *type)
 
 /* --- answers ------------------------------------------------------------------------------------------------------- */
 
-/* The method of a route, and the routes, are few; methods that no route has are counted together. */
+/* Unknown methods are counted under one name, so that a client cannot make this list grow. */
 static void count_answer(const struct exchange *x, int status)
 {
 	struct api *api = x->api;
@@ -109,7 +109,7 @@ void exchange_note_status(const struct exchange *x, int status)
 		  traced ? ", trace " : "", traced ? trace : "");
 }
 
-/* No answer of the API is for a cache unless it says so, and none may be taken for another type. */
+/* Caches must not store an answer unless it allows that, and browsers must not guess its type. */
 static void add_usual_fields(struct http_fields *fields)
 {
 	if (!http_fields_get(fields, "cache-control"))

@@ -256,7 +256,7 @@ static void made(void *ctx, const struct file_info *info, bool created, const st
 {
 	struct exchange *x = ctx;
 	x->op = NULL;
-	/* Only a request with a condition meets a name that is taken by a file. */
+	/* If the request has a condition, an existing file means that the condition failed. */
 	if (f && cause_of(f) == CAUSE_FILE_EXISTS && exchange_field(x, "if-none-match"))
 		exchange_problem(x, 412, "The file exists already.", NULL);
 	else if (f)
@@ -274,7 +274,7 @@ static void make_directory(struct exchange *x, const char *path)
 		exchange_fail(x, &f);
 }
 
-/* More of the body is read when the session has taken what waits. */
+/* The rest of the body is read once the session has taken the bytes that wait. */
 static void on_written(void *ctx)
 {
 	struct exchange *x = ctx;

@@ -76,7 +76,7 @@ static void forward_free(struct exchange *x)
 
 /* --- fields -------------------------------------------------------------------------------------------------------- */
 
-/* Fields of one connection, those that http/ writes itself, and the key. */
+/* Not passed on: fields of one connection, fields that http/ writes itself, and the key. */
 static bool is_passed(const char *name)
 {
 	static const char *const stay[] = {

@@ -38,7 +38,7 @@ static void get_ready(struct exchange *x)
 		api->ready = manager_ready(api->spec.manager,
 					   &(struct ready_request){ .on_done = on_ready, .ctx = api }, &f);
 	if (api->ready)
-		x->data = api; /* marks that it waits */
+		x->data = api; /* marks the exchange as waiting */
 	else
 		exchange_fail(x, &f);
 }

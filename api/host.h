@@ -1,4 +1,4 @@
-/* The server, as its requests see it. */
+/* The state of the server that its requests share. */
 #ifndef HUSK_API_HOST_H
 #define HUSK_API_HOST_H
 
@@ -43,7 +43,7 @@ struct request_count {
 	uint64_t n;
 };
 
-/* One listener, as its requests see it. */
+/* One listening socket, for the requests that arrive on it. */
 struct listener_tag {
 	struct list node;
 	bool local;	   /* the unix socket: its peers are processes of this user */

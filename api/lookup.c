@@ -39,7 +39,7 @@ void lookup_begin(struct exchange *x, void (*next)(struct exchange *x))
 	AUTO(fail_release) struct fail f = { 0 };
 	struct session_place place;
 	bool here = manager_find_session(x->conversation, x->captures[0], &place);
-	/* Another tenant's session takes the same way as one that does not exist. */
+	/* A session of another tenant is treated like one that does not exist. */
 	if (here && !tenant_owns(x->caller.tenant, place.conversation))
 		here = false;
 	x->session = xstrdup(here ? place.id : x->captures[0]);
@@ -52,7 +52,7 @@ void lookup_begin(struct exchange *x, void (*next)(struct exchange *x))
 		exchange_fail(x, &f);
 		return;
 	}
-	/* Names are looked up among all conversations only for the tenant to which everything else belongs. */
+	/* A search by name covers all conversations, so it is only for the tenant `local`, which owns the machine. */
 	bool searches = streq(x->caller.tenant, TENANT_LOCAL) || strlen(x->captures[0]) == SESSION_ID_CHARS;
 	if (here || !x->api->spec.for_all || !searches) {
 		next(x);

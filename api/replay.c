@@ -38,7 +38,7 @@ static void leave(struct exchange *x)
 	if (!r->stored && !x->api->closing)
 		manager_drop_answer(x->api->spec.manager, r->id);
 	r->x = NULL;
-	/* A freed manager calls nothing back. */
+	/* After the manager was freed, no callback will free this. */
 	if (!r->writing || x->api->closing)
 		replay_free(r);
 }
@@ -51,7 +51,7 @@ static void on_written(void *ctx, const struct fail *f UNUSED)
 	struct exchange *x = r->x;
 	r->writing--;
 	if (x && r->sending && !r->writing) {
-		/* Taken out of the exchange, which is freed with the answer. */
+		/* Detached from the exchange, which is freed with the answer. */
 		x->keeper = NULL;
 		x->replay = NULL;
 		exchange_send(x, r->status, &r->fields, r->body.data, r->body.len);

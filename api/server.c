@@ -41,7 +41,7 @@ struct api *api_free(struct api *a)
 {
 	if (!a)
 		return NULL;
-	/* Without exchanges, closed connections report to nobody. */
+	/* The exchanges are freed before their connections are closed, so the connections must not report to them. */
 	list_for_each(x, &a->exchanges, struct exchange, node)
 		if (x->request)
 			http_request_on_closed(x->request, NULL, NULL);

@@ -75,7 +75,7 @@ static void leave(struct run_call *c)
 	if (!s)
 		return;
 	s->call = NULL;
-	/* Nobody takes what the run shows now; the server keeps it. */
+	/* No call reads the output of the run now. The server keeps it. */
 	if (s->http)
 		http_call_pause(s->http, true);
 }

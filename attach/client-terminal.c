@@ -16,8 +16,8 @@ struct terminal_call {
 	struct terminal_request request;
 	char key[WEBSOCKET_KEY_SIZE];
 	struct websocket *websocket; /* NULL = not open yet */
-	struct buf early;	     /* typed before that */
-	int rows, cols;		     /* set before that; 0 = not */
+	struct buf early;	     /* typed before it was open */
+	int rows, cols;		     /* set before it was open; 0 = not set */
 	size_t typed;		     /* sent, but not yet written by the server */
 	size_t taken;		     /* taken by the caller, but not yet reported */
 };

@@ -100,7 +100,7 @@ void attach_cancel(struct attach_call *call)
 	free_call(call);
 }
 
-/* The kind of a problem that has none. */
+/* The kind of failure for an answer without a `kind`. */
 static enum fail_kind kind_of_status(int status)
 {
 	switch (status) {

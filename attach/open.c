@@ -362,7 +362,7 @@ static void on_found(void *ctx, const struct session_info *info, const struct fa
 	if (!info) {
 		if (cause_of(f) == CAUSE_NO_SERVER)
 			cause_set(&o->refusal, FAIL_BUSY, CAUSE_OTHER_VERSION,
-				  "it does not answer as this version of Husk does");
+				  "it has another version of Husk, whose answers this one cannot read");
 		else if (f->kind != FAIL_NOT_FOUND)
 			fail_copy(&o->refusal, f);
 		check_search(o);

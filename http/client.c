@@ -306,7 +306,7 @@ static void on_connect_timeout(void *ctx)
 	fail_link(ctx, "the server did not accept the connection in time");
 }
 
-/* A link on a socket that is connected already. */
+/* A link on a socket that the caller has connected. */
 static struct link *link_dialled(struct http_client *c)
 {
 	AUTO(closep) int fd = c->spec.dial(c->spec.dial_ctx);

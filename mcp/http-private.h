@@ -6,7 +6,7 @@
 #include "mcp/random-name.h"
 #include "mcp/rpc.h"
 
-/* Time without a byte after which a client gets a sign of life. */
+/* After this time without data, a comment shows the client and its proxies that the stream is alive. */
 #define MCP_HTTP_ALIVE_MS 15000
 #define MCP_HTTP_TICK_MS 5000
 
@@ -102,7 +102,7 @@ void mcp_stream_end(struct mcp_stream *s);
 void mcp_stream_resume(struct mcp_stream *s, struct http_request *r, uint64_t after);
 /* Closes the connection; the stream continues. */
 void mcp_stream_hang_up(struct mcp_stream *s);
-/* Sends a sign of life if it is due, or forgets a stream that ended long ago (and frees it). */
+/* Sends a comment if one is due, or forgets a stream that ended long ago (and frees it). */
 void mcp_stream_tick(struct mcp_stream *s, uint64_t now);
 /* The number of the event that Last-Event-ID names, and its stream in the session. NULL = unknown. */
 struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_after);

@@ -183,7 +183,7 @@ static bool keeps_up(struct mcp_stream *s)
 	if (http_reply_queued(s->r) <= s->http->spec.unsent_max)
 		return true;
 	http_reply_abort(take_ptr(s->r));
-	/* Its request, if it is of 2026-07-28, is cancelled later, because the code that sends uses it. */
+	/* A request of 2026-07-28 is cancelled by the timer, because the caller of this function still uses it. */
 	timer_start(s->http->timer, 0, MCP_HTTP_TICK_MS);
 	return false;
 }

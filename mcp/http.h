@@ -28,8 +28,8 @@ struct mcp_http_spec {
 	size_t sessions_per_key;	   /* 0 = 100 */
 	size_t unsent_max;		   /* a reader with more unsent bytes is disconnected; 0 = 1 MiB */
 	uint64_t idle_ms;		   /* a session without requests ends after this time; 0 = 24 h */
-	/* The address of an export, which works without a key. base is the caller's. The callee's caller owns it; NULL
-	 * = no address can be made now. NULL = answers have no such addresses. */
+	/* Returns the address of an export, which works without a key; NULL = none can be made now. base is that of
+	 * the request's caller. The caller of the function owns the result. NULL = answers have no such addresses. */
 	char *(*link)(void *ctx, const char *base, const char *export_id);
 	void *link_ctx;
 };

@@ -32,8 +32,8 @@ static bool is_shown(const struct journal_reader *r, const struct event *e)
 	return !request->run || (e->record && e->record->number == request->run);
 }
 
-/* A run of this server whose first event is here can be read from there: nothing of it was dropped. The events of other
- * runs are not looked at. */
+/* If the first event of the run is still here, nothing of the run was dropped, and the reader starts there. Dropped
+ * events of other runs do not matter. */
 static bool find_run(struct journal_reader *r)
 {
 	uint64_t place = r->request.after;
@@ -246,7 +246,7 @@ struct journal_reader *journal_reader_new(const struct reader_spec *spec)
 	list_append(&js->readers, &r->node);
 	if (!js->pump)
 		js->pump = timer_new(js->loop, pump, js);
-	/* Output of the last event that comes later is a new event for this reader. */
+	/* Output that arrives later must be a new event for this reader, and not part of an event before it. */
 	if (r->request.after == JOURNAL_NOW)
 		list_for_each(j, &js->all, struct journal, node)
 			journal_seal(j);

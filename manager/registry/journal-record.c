@@ -147,7 +147,7 @@ static void set_state(struct record *r, enum record_state state)
 	}
 }
 
-/* A run that produces something has started, whatever the line assumed. */
+/* Output proves that a run has started, even if the line counted it as queued. */
 static void note_start(struct record *r)
 {
 	if (!r->started_ms)
@@ -157,7 +157,7 @@ static void note_start(struct record *r)
 static struct record *on_queued(void *ctx, const struct recorded_run *run)
 {
 	struct journal *j = ctx;
-	/* The replay of a run whose end is recorded. */
+	/* PID 1 replays a run whose end is already recorded. */
 	if (record_find(j, run->number))
 		return NULL;
 	struct record *r = new0(struct record);
@@ -325,7 +325,7 @@ static void on_ended(struct record *r, const struct run_result *result, const st
 		return;
 	if (result) {
 		note_start(r);
-		/* All pieces are complete; only an unfinished character may be left. */
+		/* All pieces were recorded. Only an incomplete UTF-8 character may be left. */
 		live_end(&r->live, &(struct run_result){ 0 });
 		take_result(r, result);
 		add_limits(r);

@@ -52,7 +52,7 @@ struct event *event_new(struct journal *j, enum journal_kind kind, struct record
 	return e;
 }
 
-/* All that operators count passes here. */
+/* Updates the counters of /metrics. */
 static void count(struct metrics *m, const struct event *e)
 {
 	const struct record *r = e->record;
@@ -193,7 +193,7 @@ struct journals *journals_free(struct journals *js)
 	return NULL;
 }
 
-/* A session that was taken over and taken back has two journals for a while. */
+/* If another server took a session over and this server took it back, the session has two journals for a while. */
 struct journal *journals_find(struct journals *js, const char *session)
 {
 	struct journal *found = NULL;

@@ -250,7 +250,7 @@ struct op *manager_check_key(struct manager *m, const struct check_key_request *
 	bool sound = strlen(req->key) == KEY_CHARS && strncmp(req->key, PREFIX, sizeof(PREFIX) - 1) == 0;
 	o->check = *req;
 	o->text = xstrdup(req->key);
-	/* A text that cannot be a key takes the same way, so that it takes the same time. */
+	/* A text that cannot be a key is looked up too, so that the answer takes the same time. */
 	snprintf(o->id, sizeof(o->id), "%.*s", ID_CHARS, sound ? req->key + sizeof(PREFIX) - 1 : "");
 	o->job = store_key_check(m->registry.store, o->id, o->text, on_checked, o);
 	return &o->op;

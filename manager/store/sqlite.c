@@ -70,7 +70,7 @@ static int failed(struct sqlite *s, int code, struct fail *f)
 		fail_set(f, FAIL_STORE, "cannot use the database '%s': %s", s->path, why);
 		return fail_hint(
 			f,
-			"check that the user who runs husk owns its folder and can write to it (XDG_STATE_HOME chooses another), and its disk");
+			"check the disk, and that the user who runs husk owns the folder of the file and can write to it; XDG_STATE_HOME chooses another folder");
 	default:
 		fail_set(f, FAIL_STORE, "the database '%s' failed: %s", s->path, why);
 		return fail_hint(f, "run husk doctor");

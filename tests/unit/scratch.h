@@ -1,4 +1,4 @@
-/* Files of tests: a scratch folder is removed, and a file is read. */
+/* Files of tests: removes a scratch folder, and reads a file. */
 #ifndef HUSK_TESTS_SCRATCH_H
 #define HUSK_TESTS_SCRATCH_H
 

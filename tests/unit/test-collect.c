@@ -183,7 +183,7 @@ static void test_everything_is_in_order(void **state)
 
 static void test_order_survives_a_cut(void **state)
 {
-	/* Places represent the last parts that came live: here the display and the piece of stderr. */
+	/* The last parts keep their places in the order: here the display and the piece of stderr. */
 	check_order(
 		(const struct step[]){ { FRAME_OUT, "head" },
 				       SHOW("before"),
