@@ -66,7 +66,9 @@ COLUMN = {
                          read='import (\n"fmt"\n"io/ioutil"\n)\ntext, _ := ioutil.ReadFile("terminal.txt")\nfmt.Print(string(text));'),
     "terminal_beside": dict(code='import (\n"fmt"\n"os"\n"time"\n)\nfor { _, err := os.Stat("go"); if err == nil { break }; time.Sleep(10 * time.Millisecond) }\n'
                                  'fmt.Println("went");'),
-    **none_of("The image has no Go toolchain: gophernotes is an interpreter.", "terminal_language program"),
+    "terminal_language": dict(command="echo 'import \"fmt\"; fmt.Println(6 * 7)' | gorun /dev/stdin"),
+    "program": dict(code='package main\n\nimport (\n"fmt"\n"os"\n)\n\nfunc main() {\n\tvar n int\n\tfmt.Scan(&n)\n\tfmt.Println(double(n))\n'
+                         '\tos.Exit(3)\n}\n\nfunc double(n int) int { return 2 * n }\n'),
     "deleted_workspace": absent("Go's RemoveAll also removes the directory itself, which is a mount."),
     "full_disk": absent("os.WriteFile returns its error as a value, and the cell succeeds."),
     "sessions": dict(set="mine := %d", get="mine", values=["0", "1"]),
