@@ -2,11 +2,12 @@
 
 import os
 import re
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from node_binary import node, write  # noqa: F401
+from node_binary import ROOT, node, write  # noqa: F401
 
 RUNTIME = "node"
 
@@ -391,6 +392,16 @@ def test_errors_and_results_do_not_keep_memory(fresh_kernel):
     fresh_kernel.run("await new Promise(r => setTimeout(r, 10)); gc(); 0")
     code = "await new Promise(r => setTimeout(r, 10)); gc(); refs.map(r => r.deref() === undefined)"
     assert fresh_kernel.run(code).text == "[ true, true, true ]"
+
+
+def test_a_programs_missing_package_is_reported_without_the_hook(node, tmp_path):  # noqa: F811
+    """As without the hook, the report has the line of the program that needs the package."""
+    for name, line, needle in (("a.cjs", "\n  require('nopkg')", "a.cjs:2:3"), ("b.mjs", "import 'nopkg'", "from " + str(tmp_path / "b.mjs"))):
+        write(tmp_path, name, line)
+        done = subprocess.run([node, "--require", str(ROOT / "runtimes/node/husk/preload.cjs"), tmp_path / name], capture_output=True, text=True,
+                              env={**os.environ, "NODE_PATH": "/nowhere/node_modules"}, check=False)
+        assert done.returncode == 1 and needle in done.stderr, done
+        assert "'nopkg'" in done.stderr and "runtimes/node" not in done.stderr and "hook" not in done.stderr, done.stderr
 
 
 # evidence: clean-restart

@@ -12,20 +12,47 @@ function parentsOf(nodePath = "") {
   return folders.map((folder) => pathToFileURL(path.join(folder, "..", "cell.mjs")).href);
 }
 
+// Frames of a stack that exist only because of the hook.
+const HOOK_FRAMES = 8;
+const HOOK_FILES = [`${__dirname}${path.sep}`, "node:internal/modules/customization_hooks:"];
+
+/** Does nothing if Error is frozen (node --frozen-intrinsics). */
+function setLimit(limit) {
+  Reflect.set(Error, "stackTraceLimit", limit);
+}
+
+/** Removes the hook from an error's stack, which then has at most `limit` frames, as without the hook. */
+function hideHook(error, limit) {
+  if (typeof error?.stack !== "string") return;
+  let frames = 0;
+  const lines = error.stack.split("\n").filter((line) => {
+    if (!line.startsWith("    at ")) return true;
+    return !HOOK_FILES.some((file) => line.includes(file)) && ++frames <= limit;
+  });
+  Object.defineProperty(error, "stack", { value: lines.join("\n"), writable: true, configurable: true });
+}
+
 /** Returns Node's own result, or else that of the first folder that has the package. */
 function findFrom(parents, specifier, context, next) {
+  const limit = Error.stackTraceLimit;
   try {
+    setLimit(limit + HOOK_FRAMES);
     return next(specifier, context);
   } catch (error) {
-    if (error.code !== "ERR_MODULE_NOT_FOUND" || /^(?:[./#]|[a-z]+:)/.test(specifier)) throw error;
-    for (const parentURL of parents) {
-      try {
-        return next(specifier, { ...context, parentURL });
-      } catch {
-        // Try the next folder.
+    if (error.code === "ERR_MODULE_NOT_FOUND" && !/^(?:[./#]|[a-z]+:)/.test(specifier)) {
+      for (const parentURL of parents) {
+        try {
+          return next(specifier, { ...context, parentURL });
+        } catch {
+          // Try the next folder.
+        }
       }
     }
-    throw error;
+    hideHook(error, limit);
+    // Node shows the line that throws, but not if it has these words.
+    throw error; // node-do-not-add-exception-line
+  } finally {
+    setLimit(limit);
   }
 }
 
