@@ -215,17 +215,32 @@ static void on_pictures(void *ctx, const struct copy_result *results, size_t n, 
 	bring_exports(r);
 }
 
-static void bring_pictures(struct run_verb *r)
+static void on_pictures_found(void *ctx, const struct file_info *info UNUSED, const struct fail *missing)
 {
 	static const char *const place = PICTURES;
+	struct run_verb *r = ctx;
 	AUTO(fail_release) struct fail f = { 0 };
 	struct copy_request request = {
 		.session_id = r->session, .exports = &place, .n = 1, .on_done = on_pictures, .ctx = r
 	};
+	r->op = NULL;
+	if (missing)
+		bring_exports(r);
+	else
+		began(r, manager_copy(r->conversation, &request, &f), &f);
+}
+
+/* Most programs save no pictures. The search for them is not recorded, while an export that fails would be. */
+static void bring_pictures(struct run_verb *r)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct stat_file_request request = {
+		.session_id = r->session, .path = PICTURES, .on_done = on_pictures_found, .ctx = r
+	};
 	if (!r->fresh.request.runtime->program_env[0])
 		bring_exports(r); /* programs in this language save no pictures */
 	else
-		began(r, manager_copy(r->conversation, &request, &f), &f);
+		began(r, manager_stat_file(r->conversation, &request, &f), &f);
 }
 
 /* --- the program --------------------------------------------------------------------------------------------------- */

@@ -277,8 +277,8 @@ def test_every_end_is_recorded(run):
         assert child.wait(PATIENCE) == 9
     assert run("-", text="1").returncode == 0
     assert {row[0] for row in store_rows(run.env, "SELECT state FROM sessions")} == {"ended"}
-    ends = store_rows(run.env, "SELECT tool, ending FROM executions WHERE tool = 'run' ORDER BY started")
-    assert ends == [("run", "error"), ("run", "ok")]
+    ends = store_rows(run.env, "SELECT tool, ending FROM executions WHERE tool != 'import_files' ORDER BY started")
+    assert ends == [("run", "error"), ("run", "ok")]  # the search for pictures is not recorded
 
 
 def test_a_module_with_timers_and_closed_input_runs(run):
