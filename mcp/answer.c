@@ -317,7 +317,8 @@ char *answer_hint(const struct run_result *run, const struct run_context *ctx)
 		return NULL;
 	return next_step_after_run(run, &(struct run_terms){ .terminal = ctx->terminal,
 							     .timeout_seconds = ctx->timeout_seconds,
-							     .cause = run->cause });
+							     .cause = run->cause,
+							     .restarted = ctx->restarted });
 }
 
 static void add_notes(struct buf *b, const struct run_result *run, const struct run_context *ctx, struct strv *hints)
@@ -402,13 +403,25 @@ static void add_queued(struct buf *b, const struct run_result *run)
 		buf_add_str(b, "⟧ {run: N, interrupt: true} removes one.\n");
 }
 
+/* Whether a later run of the answer restarted the kernel, so that the variables after `e` are gone. */
+static bool is_restarted_after(const struct run_result *run, const struct earlier_result *e)
+{
+	if (run->kernel_restarted && run->run > e->seq)
+		return true;
+	for (size_t i = 0; i < run->n_earlier; i++)
+		if (run->earlier[i].seq > e->seq && run->earlier[i].result.kernel_restarted)
+			return true;
+	return false;
+}
+
 /* Adds runs that ended while no request waited for them, and whose end was not reported yet. */
 static void add_earlier(struct buf *b, const struct run_result *run, const struct pictures *pictures,
 			size_t *next_picture, struct strv *hints, size_t max_chars)
 {
 	for (size_t i = 0; i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
-		const struct run_context ctx = { .terminal = e->kind == RUN_TERMINAL };
+		const struct run_context ctx = { .terminal = e->kind == RUN_TERMINAL,
+						 .restarted = is_restarted_after(run, e) };
 		if (is_queued(e))
 			continue;
 		AUTO(freep) char *label = xasprintf("⟦earlier %s %llu: %s⟧", ctx.terminal ? "command" : "cell",

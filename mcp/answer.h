@@ -10,7 +10,8 @@
 
 struct run_context {
 	const char *session_id;
-	bool terminal; /* a command, not a cell */
+	bool terminal;	/* a command, not a cell */
+	bool restarted; /* a later run restarted the kernel, and the same answer reports it */
 	uint64_t timeout_seconds;
 	bool structured;   /* add structuredContent */
 	bool user_answers; /* the client's user answers the prompt, so the model needs no hint about it */

@@ -135,11 +135,11 @@ char *next_step_after_fail(const struct fail *f, bool listed, bool remote)
 /* --- after a run -------------------------------------------------------------------------------------------------- */
 
 /* Says what remains after the run. For a cell, PID 1's detail already says it. */
-static const char *what_is_left(const struct run_result *run, bool terminal)
+static const char *what_is_left(const struct run_result *run, const struct run_terms *terms)
 {
-	if (terminal)
+	if (terms->terminal)
 		return "Files and background processes are kept. ";
-	if (run->detail)
+	if (run->detail || terms->restarted)
 		return "";
 	return run->kernel_restarted ? "The kernel was restarted: variables and imports are gone, files are kept. " :
 				       "Variables, imports and files are kept. ";
@@ -157,7 +157,7 @@ static char *memory_limit(const struct run_result *run)
 
 static char *after_timeout(const struct run_result *run, const struct run_terms *terms)
 {
-	const char *left = what_is_left(run, terms->terminal);
+	const char *left = what_is_left(run, terms);
 	const char *how = terms->terminal ? "run it in the background (command > log 2>&1 &) and check it later" :
 					    "split the work into smaller cells";
 	static const char wait[] = "use `wait` to get an early answer while it runs";
@@ -211,7 +211,7 @@ static const char *after_loss(enum cause cause)
 
 char *next_step_after_run(const struct run_result *run, const struct run_terms *terms)
 {
-	const char *left = what_is_left(run, terms->terminal);
+	const char *left = what_is_left(run, terms);
 	char *hint;
 	if (run->kernel_gone)
 		return xstrdup(run->cause == CAUSE_DISK ? steps[CAUSE_DISK] : replace_and_think);

@@ -14,6 +14,7 @@ struct run_terms {
 	bool terminal;		  /* a command, not a cell */
 	uint64_t timeout_seconds; /* 0 = unknown */
 	enum cause cause;	  /* cause of an ending that the manager decided */
+	bool restarted;		  /* a later run restarted the kernel, and the same answer reports it */
 };
 
 /* The step after a run: what remains, then the step for its ending. NULL if there is no step. The caller owns it. */

@@ -213,8 +213,11 @@ static void add_common(json_t *o, const struct copy_result *r, bool remote)
 
 static json_t *imported(const struct copy_result *r, bool remote)
 {
-	json_t *o = json_pack("{s:o, s:o}", "source", json_name(r->source ? r->source : ""), "destination",
-			      json_name(r->path ? r->path : ""));
+	json_t *o = json_object();
+	if (r->source)
+		json_object_set_new(o, "source", json_name(r->source));
+	if (r->path && *r->path)
+		json_object_set_new(o, "destination", json_name(r->path));
 	add_common(o, r, remote);
 	return o;
 }

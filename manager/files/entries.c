@@ -326,8 +326,10 @@ static void start_import(struct entries *b)
 			"Each file entry must provide \"file_content\" and \"destination\" (inline), \"source\" (host mode) or both \"session_id\" and \"path\" (cross-session mode).");
 		return;
 	}
-	r->path = destination_of(i, &f);
-	if (!r->path)
+	AUTO(freep) char *destination = destination_of(i, &f);
+	/* A refused destination is reported as it was given. */
+	r->path = destination || !i->destination ? take_ptr(destination) : xstrdup(i->destination);
+	if (f.kind)
 		item_end(b, &f);
 	else if (i->is_inline)
 		import_inline(b);

@@ -238,6 +238,8 @@ def test_entries_fail_one_by_one(host):
     errors = [f.get("error", "") for f in result.files]
     assert "not found" in errors[0] and "must provide" in errors[2] and "base64" in errors[3] and "destination is required" in errors[4]
     assert "outside /workspace" in errors[5] and "outside /workspace" in errors[6] and "use export_files first" in errors[7]
+    # A refused destination is shown as it was given, and an entry without one has no empty field.
+    assert [f.get("destination", "-") for f in result.files[4:8]] == ["-", "/etc/x", "../../etc/x", "/workspace/never-exported"]
     result = get(host.shared, "nothing-here", "last", "/etc/passwd", "/proc/1/environ")
     assert [f["success"] for f in result.files] == [False, True, False, False] and result.success is False
     assert "not found in container" in result.files[0]["error"] and "outside /workspace" in result.files[2]["error"]

@@ -536,6 +536,28 @@ static void the_same_hint_is_given_once(void **state)
 	assert_null(strstr(first + 1, "pip install zoo"));
 }
 
+static void variables_that_a_later_restart_lost_are_not_called_kept(void **state)
+{
+	struct earlier_result before[] = { { .seq = 1, .ended = true }, { .seq = 3, .ended = true } };
+	struct run_result run = ok_run(empty);
+	run.ending = ENDING_INTERRUPTED;
+	before[0].result = before[1].result = run;
+	run = ok_run(empty);
+	run.run = 2;
+	run.kernel_restarted = true;
+	run.earlier = before;
+	run.n_earlier = 2;
+	json_auto_t *result = result_of_run(&run, &code);
+	assert_string_equal(text_of(result),
+			    "⟦earlier cell 1: interrupted⟧ ⟦interrupted⟧ interrupted before it was done\n"
+			    "⟦earlier cell 3: interrupted⟧\n⟦interrupted⟧ interrupted before it was done\n"
+			    "⟦hint⟧ Variables, imports and files are kept.\n⟦this call⟧\n(no output)");
+	before[1].result.kernel_restarted = true;
+	run.kernel_restarted = false;
+	json_auto_t *other = result_of_run(&run, &code);
+	assert_null(strstr(text_of(other), "are kept.\n⟦earlier"));
+}
+
 static void expect_fail(enum fail_kind kind, const char *message, json_t *active, const char *want)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -599,6 +621,7 @@ int main(void)
 		cmocka_unit_test(markup_of_a_drawing_does_not_flood),
 		cmocka_unit_test(queued_runs_share_a_line),
 		cmocka_unit_test(the_same_hint_is_given_once),
+		cmocka_unit_test(variables_that_a_later_restart_lost_are_not_called_kept),
 		cmocka_unit_test(failures_keep_the_words_of_the_reference),
 		cmocka_unit_test(invalid_text_of_an_engine_is_cleaned),
 	};
