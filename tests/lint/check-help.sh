@@ -33,7 +33,7 @@ fi
 
 if [ -f cli/verbs.c ] && [ -f docs/cli.md ]; then
 	while read -r verb; do
-		[ "$verb" = help ] || grep -qE "\`husk $verb[ \`]" docs/cli.md || complain "docs/cli.md: does not name the verb '$verb'"
+		[ "$verb" = help ] || grep -qE "\`husk ${verb}[ \`]" docs/cli.md || complain "docs/cli.md: does not name the verb '$verb'"
 	done < <(sed -nE 's/^\t\t\.name = "([a-z]+)",$/\1/p' cli/verbs.c)
 fi
 
