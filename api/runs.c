@@ -440,7 +440,7 @@ static void get_run(struct exchange *x)
 	fetch_record(x, number);
 }
 
-static void on_told(void *ctx, const struct run_result *result UNUSED, const struct fail *f)
+static void on_run_controlled(void *ctx, const struct run_result *result UNUSED, const struct fail *f)
 {
 	struct exchange *x = ctx;
 	x->op = NULL;
@@ -450,7 +450,7 @@ static void on_told(void *ctx, const struct run_result *result UNUSED, const str
 		exchange_reply_empty(x, 204);
 }
 
-static void tell_run(struct exchange *x, struct run_request request)
+static void control_run(struct exchange *x, struct run_request request)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	if (!take_number(x, &request.run))
@@ -463,7 +463,7 @@ static void tell_run(struct exchange *x, struct run_request request)
 	request.session_id = x->session;
 	request.detached = true;
 	request.has_wait = true;
-	request.on_done = on_told;
+	request.on_done = on_run_controlled;
 	request.ctx = x;
 	x->op = manager_run(x->conversation, &request, &f);
 	if (!x->op)
@@ -472,13 +472,13 @@ static void tell_run(struct exchange *x, struct run_request request)
 
 static void post_interrupt(struct exchange *x)
 {
-	tell_run(x, (struct run_request){ .interrupt = true });
+	control_run(x, (struct run_request){ .interrupt = true });
 }
 
 static void post_input(struct exchange *x)
 {
 	const struct input_body *body = x->args;
-	tell_run(x, (struct run_request){ .input = body->text, .input_len = strlen(body->text) });
+	control_run(x, (struct run_request){ .input = body->text, .input_len = strlen(body->text) });
 }
 
 /* --- one display --------------------------------------------------------------------------------------------------- */
@@ -577,7 +577,7 @@ static const struct route_answer run_answers[] = {
 	{ 200, NULL, "text/event-stream", "The events of the run, up to its end." },
 	{ 0 },
 };
-static const struct route_answer told_answers[] = { { 204, NULL, NULL, "Sent." }, { 0 } };
+static const struct route_answer control_answers[] = { { 204, NULL, NULL, "Sent." }, { 0 } };
 static const struct route_answer output_answers[] = { { 200, NULL, "*/*", "The output as its own type." }, { 0 } };
 
 const struct route routes_runs[] = {
@@ -634,7 +634,7 @@ const struct route routes_runs[] = {
 	  .name = "interruptRun",
 	  .tag = "runs",
 	  .summary = "Interrupt a run, as Ctrl-C does",
-	  .answers = told_answers,
+	  .answers = control_answers,
 	  .handle = post_interrupt },
 	{ .method = HTTP_METHOD_POST,
 	  .path = "/v1/sessions/{session}/runs/{run}/input",
@@ -645,7 +645,7 @@ const struct route routes_runs[] = {
 	  .summary = "Send input to an interactive run",
 	  .body = input_table,
 	  .body_size = sizeof(struct input_body),
-	  .answers = told_answers,
+	  .answers = control_answers,
 	  .handle = post_input },
 	{ .method = HTTP_METHOD_GET,
 	  .path = "/v1/sessions/{session}/runs/{run}/outputs/{output}",

@@ -90,13 +90,13 @@ static void free_run(struct attach_call *call)
 /* --- requests about a run ------------------------------------------------------------------------------------------ */
 
 /* A request whose answer matters only if it fails. */
-struct told_call {
+struct control_call {
 	struct attach_call call;
 	struct run_stream *stream; /* compared, not used: the run may have ended */
 	struct attach *attach;
 };
 
-static int on_told(struct attach_call *call UNUSED, const json_t *json UNUSED, struct fail *f UNUSED)
+static int on_control_done(struct attach_call *call UNUSED, const json_t *json UNUSED, struct fail *f UNUSED)
 {
 	return 0;
 }
@@ -110,9 +110,9 @@ static struct run_stream *stream_of(struct attach *a, const struct run_stream *s
 }
 
 /* The input was refused: the call that waits for the run reports why. */
-static void on_not_told(struct attach_call *call, const struct fail *f)
+static void on_input_refused(struct attach_call *call, const struct fail *f)
 {
-	struct told_call *t = container_of(call, struct told_call, call);
+	struct control_call *t = container_of(call, struct control_call, call);
 	struct run_stream *s = stream_of(t->attach, t->stream);
 	if (s && s->call && !t->attach->loss.kind)
 		attach_call_fail(&s->call->call, f);
@@ -122,15 +122,17 @@ static void on_interrupt_refused(struct attach_call *call UNUSED, const struct f
 {
 }
 
-static void free_told(struct attach_call *call)
+static void free_control(struct attach_call *call)
 {
-	free(container_of(call, struct told_call, call));
+	free(container_of(call, struct control_call, call));
 }
 
-static const struct attach_call_type input_type = { .on_answer = on_told, .on_fail = on_not_told, .free = free_told };
-static const struct attach_call_type interrupt_type = { .on_answer = on_told,
+static const struct attach_call_type input_type = { .on_answer = on_control_done,
+						    .on_fail = on_input_refused,
+						    .free = free_control };
+static const struct attach_call_type interrupt_type = { .on_answer = on_control_done,
 							.on_fail = on_interrupt_refused,
-							.free = free_told };
+							.free = free_control };
 
 /* input NULL = an interrupt. */
 static int tell(struct run_stream *s, const char *input, size_t n, struct fail *f)
@@ -139,7 +141,7 @@ static int tell(struct run_stream *s, const char *input, size_t n, struct fail *
 		xasprintf("/runs/%llu/%s", (unsigned long long)s->number, input ? "input" : "interrupt");
 	AUTO(buf_release) struct buf target = attach_target(s->session, rest);
 	struct attach_request request = { .method = "POST", .target = buf_str(&target) };
-	struct told_call *t = new0(struct told_call);
+	struct control_call *t = new0(struct control_call);
 	t->stream = s;
 	t->attach = s->attach;
 	if (input) {

@@ -94,7 +94,7 @@ struct fetch {
 	struct strv answer; /* the head so far */
 	size_t answer_bytes;
 	size_t ignored;
-	bool told_head, ended, freed, encoded, redirects;
+	bool reported_head, ended, freed, encoded, redirects;
 	unsigned port; /* of the URL */
 	char error[CURL_ERROR_SIZE];
 };
@@ -260,7 +260,7 @@ static void tell_head(struct fetch *t)
 	long status = 0;
 	curl_off_t length = -1;
 	char *location = NULL;
-	t->told_head = true;
+	t->reported_head = true;
 	lib.curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	lib.curl_easy_getinfo(t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
 	lib.curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
@@ -409,7 +409,7 @@ static size_t on_field(char *data, size_t size, size_t n, void *ctx)
 	long status = 0;
 	while (len && (data[len - 1] == '\n' || data[len - 1] == '\r'))
 		len--;
-	if (t->freed || t->told_head)
+	if (t->freed || t->reported_head)
 		return t->freed ? 0 : all; /* trailers */
 	if (len == 0) {
 		lib.curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);

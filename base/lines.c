@@ -95,7 +95,7 @@ struct lines {
 	bool stalled;
 	bool hung_up;
 	bool eof;
-	bool eof_told;
+	bool eof_reported;
 	int error;
 };
 
@@ -128,8 +128,8 @@ static void deliver(struct lines *l)
 		else
 			l->ops.on_too_long(l->ctx);
 	}
-	if (l->eof && !l->eof_told && !l->stalled) {
-		l->eof_told = true;
+	if (l->eof && !l->eof_reported && !l->stalled) {
+		l->eof_reported = true;
 		l->ops.on_eof(l->ctx, l->error);
 	}
 }
@@ -156,13 +156,13 @@ static void on_hangup(void *ctx)
 static void on_left(void *ctx)
 {
 	struct lines *l = ctx;
-	if (!l->stalled || l->eof_told)
+	if (!l->stalled || l->eof_reported)
 		return;
 	if (stream_queued(l->stream) < l->left_queued) {
 		wait_for_reader(l);
 		return;
 	}
-	l->eof = l->eof_told = true;
+	l->eof = l->eof_reported = true;
 	l->ops.on_eof(l->ctx, 0);
 }
 

@@ -393,7 +393,7 @@ static void add_queued(struct buf *b, const struct run_result *run)
 	size_t n = 0;
 	bool news = false;
 	for (size_t i = 0; i < run->n_earlier; i++)
-		news |= is_queued(&run->earlier[i]) && !run->earlier[i].queue_told;
+		news |= is_queued(&run->earlier[i]) && !run->earlier[i].queue_reported;
 	for (size_t i = 0; news && i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
 		if (is_queued(e))

@@ -362,7 +362,7 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 /* If the syntax of the language is unknown, the interpreter is queried. If the interpreter does not know either, each
  * typed line is a cell, and the input of a pipe is one cell. A blank line ends a cell that the interpreter considers
  * incomplete. */
-static void on_told(void *ctx, const struct query_answer *answer, const struct fail *f)
+static void on_completeness(void *ctx, const struct query_answer *answer, const struct fail *f)
 {
 	struct repl *r = ctx;
 	r->call = NULL;
@@ -388,7 +388,7 @@ static void take_unknown(struct repl *r, const char *line, size_t n)
 					 .session_id = r->session,
 					 .code = cell,
 					 .len = r->cell.len,
-					 .on_done = on_told,
+					 .on_done = on_completeness,
 					 .ctx = r };
 	if (r->block.has_code && !r->block.blank && !is_command(cell, r->cell.len))
 		r->call = attach_query(opened_attach(r->opened), &request, &f);

@@ -85,7 +85,7 @@ static void on_signal(void *ctx, int signo)
 
 /* --- the session ------------------------------------------------------------------------------------------------- */
 
-static void on_told_why(void *ctx, const struct session_details *details, const struct fail *f)
+static void on_reason(void *ctx, const struct session_details *details, const struct fail *f)
 {
 	struct program *p = ctx;
 	p->check = NULL;
@@ -101,7 +101,7 @@ static void on_found(void *ctx, const struct session_info *info, const struct fa
 	if ((info && !streq(info->status, "dead")) || (f && cause_of(f) == CAUSE_NO_SERVER))
 		return;
 	p->check = attach_info(opened_attach(p->opened),
-			       &(struct info_request){ .session_id = p->session, .on_done = on_told_why, .ctx = p },
+			       &(struct info_request){ .session_id = p->session, .on_done = on_reason, .ctx = p },
 			       &ignored);
 }
 

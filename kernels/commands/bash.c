@@ -152,11 +152,11 @@ void bash_end_stopped(const struct bash *b)
 void bash_pass_early(struct bash *b, struct run *run)
 {
 	char text[EARLY_MAX];
-	size_t left = sizeof(text) - b->early_told;
-	ssize_t n = b->early_fd < 0 ? 0 : pread(b->early_fd, text, left, (off_t)b->early_told);
+	size_t left = sizeof(text) - b->early_reported;
+	ssize_t n = b->early_fd < 0 ? 0 : pread(b->early_fd, text, left, (off_t)b->early_reported);
 	if (n <= 0)
 		return;
-	b->early_told += (size_t)n;
+	b->early_reported += (size_t)n;
 	run_output(run, RUN_STDERR, text, (size_t)n);
 }
 

@@ -19,7 +19,7 @@ struct bash {
 	int command_fd;
 	int state_fd; /* the state for the next command (shell.h) */
 	int early_fd; /* -1 = its stderr is the pipe from the start */
-	size_t early_told;
+	size_t early_reported;
 };
 #define BASH_NONE ((struct bash){ .go_fd = -1, .command_fd = -1, .state_fd = -1, .early_fd = -1 })
 

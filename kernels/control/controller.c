@@ -176,7 +176,7 @@ static int on_ack(struct controller *c, const struct frame *f)
 	if (!json_is_object(ack) || mark < 1 || mark > UINT32_MAX)
 		return -EPROTO;
 	if (run)
-		run_told(run, (uint32_t)mark);
+		run_ack_mark(run, (uint32_t)mark);
 	return 0;
 }
 

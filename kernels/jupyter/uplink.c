@@ -120,7 +120,7 @@ static int write_all(int fd, const uint8_t *data, size_t n)
 	return 0;
 }
 
-static bool is_told_when_taken(const json_t *message)
+static bool is_confirmed(const json_t *message)
 {
 	const char *op = json_string_value(json_object_get(message, "op"));
 	return op && (streq(op, "display") || streq(op, "sync"));
@@ -166,7 +166,7 @@ int uplink_send(struct uplink *u, const json_t *message)
 	size_t n = out.len - sizeof(header);
 	for (int i = 0; i < LINK_HEADER_SIZE; i++)
 		out.data[i] = (uint8_t)(n >> (24 - 8 * i));
-	u->untaken += is_told_when_taken(message);
+	u->untaken += is_confirmed(message);
 	if (u->corked)
 		return buf_add(&u->out, out.data, out.len);
 	return u->fd < 0 ? -EPIPE : write_all(u->fd, out.data, out.len);

@@ -407,7 +407,7 @@ void run_mark(struct run *c)
 	begin_piece(c);
 }
 
-void run_told(struct run *c, uint32_t mark)
+void run_ack_mark(struct run *c, uint32_t mark)
 {
 	size_t n = c->mark_end;
 	/* A frame that is partly sent must be completed; then the next mark removes this one too. */

@@ -127,7 +127,7 @@ struct run *runs_find(struct runs *c, uint32_t number);
 /* The first queued run of a kind, or NULL. */
 struct run *runs_next(struct runs *c, enum run_kind kind);
 /* Drops the log up to this mark, which has been reported; any mark but the last is ignored. */
-void run_told(struct run *c, uint32_t mark);
+void run_ack_mark(struct run *c, uint32_t mark);
 /* Frees an ended run; ignores unknown numbers and runs that have not ended. */
 void runs_ack(struct runs *c, uint32_t number);
 /* A new controller starts at the beginning of every log. */

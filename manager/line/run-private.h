@@ -42,21 +42,21 @@ struct run {
 	uint64_t began_ms;	   /* when it became the first of its kind, about when PID 1 started it; 0 = not yet */
 	struct run_waiter *waiter; /* NULL = kept or abandoned */
 	enum patience patience;
-	uint32_t telling;   /* the mark up to which to report once screens are drawn, or TELLING_END; 0 = none */
-	uint64_t client;    /* its owner; 0 = the conversation */
-	bool detached;	    /* results of other runs do not report it */
-	bool sent;	    /* sent on some connection, so it may have run */
-	bool abandoned;	    /* its end is acknowledged but not reported */
-	bool held;	    /* its end was reported; run_told() acknowledges it */
-	bool ended;	    /* its end is in `result` */
-	bool taking;	    /* PID 1 was asked for the output so far */
-	bool after_kept;    /* a kept or old run was ahead of it when it was sent */
-	bool beside;	    /* a command that left the queue, so the next one need not wait for it */
-	bool queue_told;    /* the result of another run reported that this one is queued */
-	bool unseen;	    /* the waiter must first be shown the output from before it joined */
-	uint32_t told;	    /* the last mark that was reported */
-	uint64_t pinged_ms; /* when PID 1 was asked for a sign of life because the end is late; 0 = not yet */
-	struct buf request; /* the frame that starts it, sent again if a broken connection lost it */
+	uint32_t telling;    /* the mark up to which to report once screens are drawn, or TELLING_END; 0 = none */
+	uint64_t client;     /* its owner; 0 = the conversation */
+	bool detached;	     /* results of other runs do not report it */
+	bool sent;	     /* sent on some connection, so it may have run */
+	bool abandoned;	     /* its end is acknowledged but not reported */
+	bool held;	     /* its end was reported; run_acknowledge() acknowledges it */
+	bool ended;	     /* its end is in `result` */
+	bool taking;	     /* PID 1 was asked for the output so far */
+	bool after_kept;     /* a kept or old run was ahead of it when it was sent */
+	bool beside;	     /* a command that left the queue, so the next one need not wait for it */
+	bool queue_reported; /* the result of another run reported that this one is queued */
+	bool unseen;	     /* the waiter must first be shown the output from before it joined */
+	uint32_t told;	     /* the last mark that was reported */
+	uint64_t pinged_ms;  /* when PID 1 was asked for a sign of life because the end is late; 0 = not yet */
+	struct buf request;  /* the frame that starts it, sent again if a broken connection lost it */
 	struct collect *collect;
 	struct record *record; /* NULL = not recorded, or its end is */
 	struct timer *timer;

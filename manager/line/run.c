@@ -129,9 +129,9 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 					      .ended = ended,
 					      .waits_for_input = run->prompt.open,
 					      .queued = !run->began_ms && !run->prompt.begun,
-					      .queue_told = run->queue_told,
+					      .queue_reported = run->queue_reported,
 					      .age_ms = loop_now_ms() - run->started_ms };
-		run->queue_told = e->queued;
+		run->queue_reported = e->queued;
 		if (!ended)
 			continue;
 		e->result = take_result(run);
@@ -215,7 +215,7 @@ static void tell_running(struct run *run, uint32_t mark)
 		return;
 	}
 	run->told = mark;
-	wire_put_told(&ack, run->call, mark);
+	wire_put_mark_ack(&ack, run->call, mark);
 	dispatch_send(run->dispatch, &ack);
 	answer_running(run);
 }
@@ -611,7 +611,7 @@ static int on_mark(struct run *run, const struct wire_frame *frame)
 		tell_running(run, mark.number);
 	} else if (mark.number <= run->told) {
 		AUTO(buf_release) struct buf ack = { 0 };
-		wire_put_told(&ack, run->call, mark.number);
+		wire_put_mark_ack(&ack, run->call, mark.number);
 		dispatch_send(run->dispatch, &ack);
 	}
 	return 0;

@@ -30,7 +30,7 @@ struct run_waiter {
 	 * (ENDING_RUNNING or ENDING_WAITING). In the second case the run continues and is kept. If nothing ran, f
 	 * is set instead. The owner may change the result, which is released after the call. */
 	void (*on_end)(struct run_waiter *w, struct run_result *result, const struct fail *f);
-	/* The owner stores the end and then acknowledges it by run_told(). Until then PID 1 repeats the end on each
+	/* The owner stores the end and then acknowledges it by run_acknowledge(). Until then PID 1 repeats the end on each
 	 * new connection, also to the next server. The result does not include other runs. */
 	bool holds;
 	/* The number of the client that waits, or 0. Results for such a client do not include other runs either. */
@@ -54,7 +54,7 @@ struct run_spec {
 	const struct wire_install *install; /* for an install */
 	const char *by;			    /* the program that starts it, for the record; NULL = unknown */
 	/* No waiter: the run is kept, and results of other runs do not report it. It is acknowledged when a waiter
-	 * has joined it and got its end, or by run_told(). */
+	 * has joined it and got its end, or by run_acknowledge(). */
 	bool detached;
 };
 
@@ -68,7 +68,7 @@ int run_await(struct dispatch *d, uint64_t number, uint64_t timeout_seconds, str
 /* Replaces a waiter with another, which waits for the end. */
 void run_pass(struct run_waiter *from, struct run_waiter *to);
 /* Call it when the end is stored or was fetched: PID 1 may then forget the run. Does nothing while a waiter waits. */
-void run_told(struct dispatch *d, uint64_t number);
+void run_acknowledge(struct dispatch *d, uint64_t number);
 /* 0 if the run belongs to this client; -1 with f if not, or if the number is unknown or its end already
  * reported. */
 int run_check_client(struct dispatch *d, uint64_t number, uint64_t client, struct fail *f);

@@ -123,7 +123,7 @@ void run_pass(struct run_waiter *from, struct run_waiter *to)
 	run_guard(run);
 }
 
-void run_told(struct dispatch *d, uint64_t number)
+void run_acknowledge(struct dispatch *d, uint64_t number)
 {
 	struct run *run = run_find(d, number);
 	if (!run || run->waiter)

@@ -471,7 +471,7 @@ void wire_put_take(struct buf *out, uint32_t call, bool aside)
 	(void)wire_put_json(out, FRAME_TAKE, call, payload);
 }
 
-void wire_put_told(struct buf *out, uint32_t call, uint32_t mark)
+void wire_put_mark_ack(struct buf *out, uint32_t call, uint32_t mark)
 {
 	json_auto_t *payload = json_pack("{s:I}", "mark", (json_int_t)mark);
 	(void)wire_put_json(out, FRAME_ACK, call, payload);

@@ -231,7 +231,7 @@ struct wire_call wire_read_call(const struct wire_frame *frame);
 /* Asks for a MARK. aside: from now on, other runs of its kind need not wait for this one. Since version 3. */
 void wire_put_take(struct buf *out, uint32_t call, bool aside);
 /* Acknowledges everything up to this mark. */
-void wire_put_told(struct buf *out, uint32_t call, uint32_t mark);
+void wire_put_mark_ack(struct buf *out, uint32_t call, uint32_t mark);
 
 /* A MARK frame: PID 1 has sent everything that the run had produced by then. */
 struct wire_mark {

@@ -111,7 +111,7 @@ struct earlier_result {
 	bool ended;	      /* false: still running, and will be reported again */
 	bool waits_for_input; /* it has an open prompt */
 	bool queued;	      /* it is still queued */
-	bool queue_told;      /* an earlier result already reported that it is queued */
+	bool queue_reported;  /* an earlier result already reported that it is queued */
 	uint64_t age_ms;
 	struct run_result result;
 };

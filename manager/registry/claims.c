@@ -233,7 +233,7 @@ static void put_outputs(struct session_entry *entry, uint64_t number, const stru
 						     .stored_ctx = entry->registry });
 }
 
-void log_run_told(struct session_entry *entry, uint64_t number, const struct run_result *result)
+void log_run_delivered(struct session_entry *entry, uint64_t number, const struct run_result *result)
 {
 	put_outputs(entry, number, result, /* on_stored= */ NULL);
 }
@@ -275,7 +275,7 @@ static void put_ended(struct session_entry *entry, const struct ended_run *run)
 
 void log_run_ended(struct session_entry *entry, const struct ended_run *run)
 {
-	log_run_told(entry, run->number, run->result);
+	log_run_delivered(entry, run->number, run->result);
 	put_ended(entry, run);
 }
 
@@ -312,7 +312,7 @@ void log_earlier_ended(struct session_entry *entry, const struct run_result *res
 		const struct earlier_result *e = &result->earlier[i];
 		if (!e->ended)
 			continue;
-		log_run_told(entry, e->seq, &e->result);
+		log_run_delivered(entry, e->seq, &e->result);
 		store_execution_put(
 			entry->registry->store,
 			&(struct execution_record){ .session = session_id(entry->session),

@@ -59,7 +59,7 @@ void log_detached_ended(struct session_entry *entry, const struct ended_run *run
 /* For an adopted session: adds the runs that its former server started and did not record before it was killed. */
 void log_adopted(struct session_entry *entry);
 /* Stores the outputs of a result that was delivered, if HISTORY_KEEPS_CODE is set. The run may still be active. */
-void log_run_told(struct session_entry *entry, uint64_t number, const struct run_result *result);
+void log_run_delivered(struct session_entry *entry, uint64_t number, const struct run_result *result);
 /* Records that a person's terminal was closed or, if `ending` is NULL, opened. */
 void log_terminal(struct session_entry *entry, const struct ended_run *terminal);
 /* Records the ends of earlier runs that this result reports. */

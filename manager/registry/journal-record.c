@@ -392,7 +392,7 @@ void record_fetched(struct record *r)
 	r->fetched = true;
 	r->journal->n_unfetched--;
 	if (r->journal->dispatch)
-		run_told(r->journal->dispatch, r->number);
+		run_acknowledge(r->journal->dispatch, r->number);
 }
 
 void journal_make_room(struct journal *j)

@@ -79,7 +79,7 @@ static void log_result(struct run_op *o, const struct run_result *result)
 	if (!result)
 		log_end(o, "not_run", NULL);
 	else if (result->ending == ENDING_RUNNING || result->ending == ENDING_WAITING)
-		log_run_told(o->op.entry, o->number, result);
+		log_run_delivered(o->op.entry, o->number, result);
 	else
 		log_end(o, ending_name(result->ending), result);
 }

@@ -139,7 +139,7 @@ static void on_written(void *ctx, const struct fail *f)
 		return;
 	}
 	if (t->entry)
-		run_told(session_dispatch(t->entry->session), t->number);
+		run_acknowledge(session_dispatch(t->entry->session), t->number);
 	task_free(t);
 }
 
@@ -351,7 +351,7 @@ static void resume(struct task *t)
 {
 	struct dispatch *d = session_dispatch(t->entry->session);
 	if (is_over(t)) {
-		run_told(d, t->number);
+		run_acknowledge(d, t->number);
 		task_free(t);
 	} else if (run_await(d, t->number, t->timeout_seconds, &t->waiter) < 0) {
 		/* The task's handle was never sent: the run ended, or was cancelled, while the row was written. */

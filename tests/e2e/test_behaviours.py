@@ -12,7 +12,7 @@ import gvisor
 import harness
 import languages
 import schemas
-from behaviours_box import Box
+from behaviours_session import RowSession
 
 NATIVE = languages.columns()
 CONTRIB = languages.contrib_columns()
@@ -36,7 +36,7 @@ CELLS = [(language, name) for language in COLUMNS for name in behaviours.ROWS if
 LIMITS = {"CONTAINER_MEMORY_LIMIT": "640m", "CONTAINER_TMPFS_SIZE": "100m", "CONTAINER_PIDS_LIMIT": "150"}
 
 
-class Boxes:
+class Sessions:
     """A session for each language, lent to one row after the other. A session whose row failed is not lent again."""
 
     def __init__(self, server):
@@ -45,16 +45,16 @@ class Boxes:
 
     @contextlib.contextmanager
     def lend(self, language):
-        box = self.free.pop(language, None)
-        if box is None:
+        session = self.free.pop(language, None)
+        if session is None:
             for old in self.free.values():  # rows come language by language
-                old.session.stop()
+                old.plain.stop()
             self.free.clear()
-            box = Box(self.server, language, COLUMNS[language])
-        box.mark()
-        yield box
-        if not box.dead:
-            self.free[language] = box
+            session = RowSession(self.server, language, COLUMNS[language])
+        session.mark()
+        yield session
+        if not session.dead:
+            self.free[language] = session
 
 
 def command():
@@ -64,20 +64,20 @@ def command():
 
 
 @pytest.fixture(scope="module")
-def boxes(tmp_path_factory):
+def sessions(tmp_path_factory):
     with contextlib.ExitStack() as stack:
         engine = stack.enter_context(gvisor.running([ONLY] if ONLY else list(NATIVE))) if RUNTIME else None
         server = stack.enter_context(harness.Server(tmp_path_factory.mktemp("behaviours"), engine=engine, command=command(), CONTAINER_RUNTIME=RUNTIME,
                                                     CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20, **LIMITS))
-        yield Boxes(server)
+        yield Sessions(server)
         schemas.check([server])
 
 
 @pytest.mark.parametrize("language, name", CELLS, ids=[f"{language}-{name}" for language, name in CELLS])
-def test_behaviour(boxes, language, name):
-    with boxes.lend(language) as box:
+def test_behaviour(sessions, language, name):
+    with sessions.lend(language) as session:
         row = gvisor.INSTEAD.get(name) if RUNTIME else None
-        (row or behaviours.ROWS[name])(box, **COLUMNS[language][name])
+        (row or behaviours.ROWS[name])(session, **COLUMNS[language][name])
 
 
 def test_every_runtime_has_its_column():

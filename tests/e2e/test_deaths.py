@@ -28,68 +28,68 @@ each_transport = pytest.mark.usefixtures("transport")  # each transport notices 
 
 
 @pytest.fixture
-def box(start):
+def session(start):
     return start().session(network=False)
 
 
-def run_on(box, code="import time; time.sleep(100)"):
-    running = box.start_code(f"print('on', flush=True)\n{code}", 100, progress="p")
-    box.server.wait_for(lambda s: s.progress_of("p"))
+def run_on(session, code="import time; time.sleep(100)"):
+    running = session.start_code(f"print('on', flush=True)\n{code}", 100, progress="p")
+    session.server.wait_for(lambda s: s.progress_of("p"))
     return running
 
 
-def check_death(box, running, reasons):
+def check_death(session, running, reasons):
     ended = running.tool()
     assert (ended.ending, ended.is_error, ended.success) == ("container_died", False, False), ended.text
     assert "on\n" in ended.stdout
     reason, = [reason for reason in reasons if reason in ended.text]
-    after = box.code("1")
+    after = session.code("1")
     assert after.is_error and after.fields["error"] == f"CONTAINER_DIED: {reason}"
     for word in ("stop_session", "create_session", "memory exhausted?"):
         assert word in after.hint
-    assert [(known["session_id"], known["status"]) for known in after.active_sessions] == [(box.id, "dead")]
-    assert box.shell("true").fields["error"] == after.fields["error"]
-    assert box.stop().success is True
-    assert box.code("1").is_error
+    assert [(known["session_id"], known["status"]) for known in after.active_sessions] == [(session.id, "dead")]
+    assert session.shell("true").fields["error"] == after.fields["error"]
+    assert session.stop().success is True
+    assert session.code("1").is_error
     return ended
 
 
 @each_transport
 @pytest.mark.parametrize("how", DEATHS)
-def test_a_death_is_reported_with_its_cause(box, how):
+def test_a_death_is_reported_with_its_cause(session, how):
     command, reasons = DEATHS[how]
-    running = run_on(box)
-    harness.docker(*command, box.container)
-    check_death(box, running, reasons)
+    running = run_on(session)
+    harness.docker(*command, session.container)
+    check_death(session, running, reasons)
 
 
 @each_transport
 @pytest.mark.parametrize("how", DEATHS)
-def test_a_death_between_two_calls_is_reported(box, how):
+def test_a_death_between_two_calls_is_reported(session, how):
     command, reasons = DEATHS[how]
-    box.code("1").ok()
-    harness.docker(*command, box.container)
-    harness.wait_until(lambda: box.container not in harness.docker("ps", "--all", "--format", "{{.Names}}").split())
-    after = box.code("1")
+    session.code("1").ok()
+    harness.docker(*command, session.container)
+    harness.wait_until(lambda: session.container not in harness.docker("ps", "--all", "--format", "{{.Names}}").split())
+    after = session.code("1")
     if not after.is_error:  # the call was faster than the engine's event
         assert after.ending == "container_died"
-        after = box.code("1")
+        after = session.code("1")
     assert after.is_error and after.fields["error"] in [f"CONTAINER_DIED: {reason}" for reason in reasons]
 
 
 def test_memory_that_no_process_holds_ends_the_session_with_that_cause(start):
     """The cause is reported whether the machine's kernel kills PID 1 or PID 1 finds no room for a new interpreter."""
-    box = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m").session(network=False)
+    session = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m").session(network=False)
     for _ in range(10):
-        filling = box.start_shell(SHARED_MEMORY, 20)
-        after = box.code("import time; time.sleep(100)", 20)
+        filling = session.start_shell(SHARED_MEMORY, 20)
+        after = session.code("import time; time.sleep(100)", 20)
         if after.is_error:
             break
         assert after.ending in ("oom", "kernel_died", "container_died", "timeout"), after.text
         filling.tool()
     assert after.text.startswith("CONTAINER_DIED: ") and ("memory limit was reached" in after.text or OOM in after.text), after.text
     assert "create_session" in after.hint
-    assert box.stop().success is True
+    assert session.stop().success is True
 
 
 # Each process is small, and makes itself as unlikely to be killed as it can.
@@ -111,8 +111,8 @@ for i in range(60):
 
 # evidence: pid1-oom
 def test_many_small_writers_do_not_get_pid_1_killed(start):
-    box = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200").session(network=False)
-    container = box.container
-    after = box.shell(HORDE, 60)
+    session = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200").session(network=False)
+    container = session.container
+    after = session.shell(HORDE, 60)
     assert not after.is_error and "memory limit was reached" in after.text, after.text
-    assert box.code("6 * 7", 30).ok().value == "42" and box.container == container
+    assert session.code("6 * 7", 30).ok().value == "42" and session.container == container

@@ -16,7 +16,7 @@ AFTER_BOMB = 10
 
 
 @pytest.fixture
-def box(start):
+def session(start):
     """A session of the test's own with x set, in a small container."""
     server = start(CONTAINER_MEMORY_LIMIT="640m", CONTAINER_TMPFS_SIZE="100m", CONTAINER_PIDS_LIMIT="200",
                    CONTAINER_MAX_SESSIONS_PER_THREAD=4)
@@ -25,9 +25,9 @@ def box(start):
     return session
 
 
-def lives(box):
+def lives(session):
     """Checks that variables and files were kept."""
-    assert box.code("x + 1").ok().value == "42"
+    assert session.code("x + 1").ok().value == "42"
 
 
 # cell, ending, words of the text. The table of behaviours has the endings that all languages share.
@@ -40,73 +40,73 @@ ENDINGS = {
 
 # evidence: success
 @pytest.mark.parametrize("name", ENDINGS)
-def test_a_cell_ends_with_its_cause(box, name):
+def test_a_cell_ends_with_its_cause(session, name):
     code, ending, words = ENDINGS[name]
-    ended = box.code(code)
+    ended = session.code(code)
     assert (ended.ending, ended.is_error) == (ending, False), ended.text
     assert ended.success == (ending == "ok")
     for word in words:
         assert word in ended.text
-    lives(box)
+    lives(session)
 
 
 # evidence: container-bombs
-def test_files_that_fill_the_memory_are_named(box):
-    box.shell("head -c 90M /dev/zero >/workspace/a; head -c 90M /dev/zero >/tmp/b").ok()
-    ended = box.code("b = []\nwhile True: b.append(bytearray(10**7))")
+def test_files_that_fill_the_memory_are_named(session):
+    session.shell("head -c 90M /dev/zero >/workspace/a; head -c 90M /dev/zero >/tmp/b").ok()
+    ended = session.code("b = []\nwhile True: b.append(bytearray(10**7))")
     assert ended.ending == "oom"
     assert re.search(r"18. MiB of it are files in /workspace", ended.text) and ended.text.count("memory limit") == 1
 
 
 # evidence: container-bombs
-def test_a_fork_bomb_in_a_cell_is_ended(box):
-    box.code("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass", 2)
-    after = box.code("6 * 7")
+def test_a_fork_bomb_in_a_cell_is_ended(session):
+    session.code("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass", 2)
+    after = session.code("6 * 7")
     assert after.took < AFTER_BOMB
     assert after.value == "42" or "process" in after.text
-    assert box.code("6 * 7").ok().value == "42"
-    assert box.shell("echo fine").ok().stdout.endswith("fine\n")
+    assert session.code("6 * 7").ok().value == "42"
+    assert session.shell("echo fine").ok().stdout.endswith("fine\n")
 
 
 # evidence: container-bombs
-def test_a_fork_bomb_in_the_terminal_is_ended(box):
-    box.shell(":(){ :|:& };:", 2)
-    after = box.shell("echo fine", 10)
+def test_a_fork_bomb_in_the_terminal_is_ended(session):
+    session.shell(":(){ :|:& };:", 2)
+    after = session.shell("echo fine", 10)
     assert after.took < AFTER_BOMB
     assert "fine" in after.stdout or "process" in after.text
-    assert box.shell("echo fine").ok().stdout.endswith("fine\n")
-    lives(box)
+    assert session.shell("echo fine").ok().stdout.endswith("fine\n")
+    lives(session)
 
 
-def test_bombs_do_not_disturb_another_session(box):
+def test_bombs_do_not_disturb_another_session(session):
     """Processes and threads up to the limit and a full disk in three sessions: the fourth answers, and all work afterwards."""
     bombs = {
-        "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass": box.server.session(network=False),
+        "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass": session.server.session(network=False),
         "import threading, time\nwhile True:\n  try: threading.Thread(target=time.sleep, args=(60,)).start()\n  except RuntimeError: pass":
-            box.server.session(network=False),
-        "while True:\n  try: open('/workspace/big', 'ab').write(b'x' * 2**20)\n  except OSError: pass": box.server.session(network=False),
+            session.server.session(network=False),
+        "while True:\n  try: open('/workspace/big', 'ab').write(b'x' * 2**20)\n  except OSError: pass": session.server.session(network=False),
     }
-    running = [session.start_code(code, 4) for code, session in bombs.items()]
+    running = [bombed.start_code(code, 4) for code, bombed in bombs.items()]
     rounds = 0
     while not all(answer.done for answer in running):
-        assert box.code(f"x + {rounds}").ok().value == str(41 + rounds)
-        assert box.shell(f"echo {rounds}").ok().stdout == f"{rounds}\n"
+        assert session.code(f"x + {rounds}").ok().value == str(41 + rounds)
+        assert session.shell(f"echo {rounds}").ok().stdout == f"{rounds}\n"
         rounds += 1
     assert rounds > 3
     for answer in running:
         assert answer.tool().ending in ("timeout", "oom"), answer.tool().text
-    for session in bombs.values():
-        session.code("import os; [os.unlink(f) for f in ['/workspace/big'] if os.path.exists(f)]")
-        assert session.code("6 * 7").ok().value == "42"
-        assert session.shell("echo fine").ok().stdout.endswith("fine\n")
-    lives(box)
+    for bombed in bombs.values():
+        bombed.code("import os; [os.unlink(f) for f in ['/workspace/big'] if os.path.exists(f)]")
+        assert bombed.code("6 * 7").ok().value == "42"
+        assert bombed.shell("echo fine").ok().stdout.endswith("fine\n")
+    lives(session)
 
 
-def test_a_daemon_that_holds_memory_and_pipes_delays_no_run(box):
-    ended = box.code("import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork(): os._exit(0)\n"
+def test_a_daemon_that_holds_memory_and_pipes_delays_no_run(session):
+    ended = session.code("import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork(): os._exit(0)\n"
                      "  hold = bytearray(10**8); time.sleep(1000); os._exit(0)\n'parent'")
     assert ended.ok().value == "'parent'" and ended.took < 5
-    lives(box)
+    lives(session)
 
 
 def test_idle_sessions_end_and_running_cells_are_not_idle(start):

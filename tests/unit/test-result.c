@@ -511,10 +511,10 @@ static void queued_runs_share_a_line(void **state)
 		"begins; {run: 4, wait: 60} waits for it.");
 
 	/* The next answer lists them again only if there is another one. */
-	before[0].queue_told = true;
+	before[0].queue_reported = true;
 	json_auto_t *other = result_of_run(&run, &code);
 	assert_non_null(strstr(text_of(other), "⟦earlier, queued: run 2, 3⟧"));
-	before[1].queue_told = true;
+	before[1].queue_reported = true;
 	json_auto_t *later = result_of_run(&run, &code);
 	assert_ptr_equal(strstr(text_of(later), "⟦queued⟧ run 4"), text_of(later));
 }

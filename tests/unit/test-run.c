@@ -435,7 +435,7 @@ static void a_run_queued_behind_a_kept_run_is_reported(void **state)
 		assert_int_equal(feed(FRAME_END, b.call, "{\"ending\":\"ok\"}"), 0);
 		assert_int_equal(b.told.n_earlier, 2);
 		assert_true(b.told.earlier[1].seq == 2 && b.told.earlier[1].queued);
-		assert_int_equal(b.told.earlier[1].queue_told, i);
+		assert_int_equal(b.told.earlier[1].queue_reported, i);
 	}
 }
 

@@ -230,7 +230,7 @@ static void export_one(struct rig *r)
 	assert_int_equal(json_integer_value(at(m, "id")), 9);
 }
 
-static void expect_told(struct rig *r, const char *method, const char *uri, json_int_t subscription)
+static void expect_notification(struct rig *r, const char *method, const char *uri, json_int_t subscription)
 {
 	json_auto_t *m = receive(r, 1000);
 	assert_string_equal(text_at(m, "method"), method);
@@ -248,7 +248,7 @@ static void legacy_clients_subscribe(void **state)
 	quiet(r); /* no client has initialized */
 	initialize(r, "2025-06-18");
 	export_one(r);
-	expect_told(r, LIST_CHANGED, NULL, 0);
+	expect_notification(r, LIST_CHANGED, NULL, 0);
 
 	static const char *const good[] = { "husk://exports/", "husk://exports/e1/e.txt", "husk://exports/e1/e.txt" };
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
@@ -257,16 +257,16 @@ static void legacy_clients_subscribe(void **state)
 		assert_non_null(json_object_get(m, "result"));
 	}
 	export_one(r);
-	expect_told(r, LIST_CHANGED, NULL, 0);
-	expect_told(r, UPDATED, "husk://exports/e1/e.txt", 0);
-	expect_told(r, UPDATED, "husk://exports/e1/e.txt", 0);
+	expect_notification(r, LIST_CHANGED, NULL, 0);
+	expect_notification(r, UPDATED, "husk://exports/e1/e.txt", 0);
+	expect_notification(r, UPDATED, "husk://exports/e1/e.txt", 0);
 	for (int i = 0; i < 2; i++) {
 		json_auto_t *m = ask(r, "resources/unsubscribe", "{\"uri\":\"husk://exports/\"}");
 		assert_non_null(json_object_get(m, "result"));
 	}
 	export_one(r);
-	expect_told(r, LIST_CHANGED, NULL, 0);
-	expect_told(r, UPDATED, "husk://exports/e1/e.txt", 0);
+	expect_notification(r, LIST_CHANGED, NULL, 0);
+	expect_notification(r, UPDATED, "husk://exports/e1/e.txt", 0);
 	quiet(r);
 
 	json_auto_t *unknown = ask(r, "resources/subscribe", "{\"uri\":\"husk://exports/e2/e.txt\"}");
@@ -292,8 +292,8 @@ static void modern_clients_listen(void **state)
 	assert_string_equal(honoured,
 			    "{\"resourceSubscriptions\":[\"husk://exports/e1/e.txt\"],\"resourcesListChanged\":true}");
 	export_one(r);
-	expect_told(r, LIST_CHANGED, NULL, 5);
-	expect_told(r, UPDATED, "husk://exports/e1/e.txt", 5);
+	expect_notification(r, LIST_CHANGED, NULL, 5);
+	expect_notification(r, UPDATED, "husk://exports/e1/e.txt", 5);
 	send(r, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":5}}");
 	export_one(r);
 	quiet(r);

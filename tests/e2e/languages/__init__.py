@@ -1,7 +1,7 @@
 """The columns of the table of behaviours. Each language has a module, named after its runtime, whose COLUMN maps a
 row's name to its cell.
 
-A cell holds the arguments of the row's function in behaviours.py except `box`, or is absent(REASON) if the behaviour
+A cell holds the arguments of the row's function in behaviours.py except `session`, or is absent(REASON) if the behaviour
 does not apply. To add a language, add a module here; tests/e2e/behaviours_page.py lists the cells that it lacks.
 """
 

@@ -8,7 +8,7 @@ import subprocess
 import languages
 
 
-class Box:
+class RowSession:
     """A session of one language, with that language's column of the table."""
 
     def __init__(self, server, language, column):
@@ -17,8 +17,8 @@ class Box:
         self.column = column
         self.dead = False  # its session has ended
         self.stock = language in languages.contrib_columns()  # a Jupyter kernel, which knows nothing of Husk
-        self.session = server.session(language=language, network=False)
-        self.code, self.shell, self.start_code = self.session.code, self.session.shell, self.session.start_code
+        self.plain = server.session(language=language, network=False)
+        self.code, self.shell, self.start_code = self.plain.code, self.plain.shell, self.plain.start_code
 
     def mark(self):
         """Sets the variable and writes the file that kept() and lost() look for."""
@@ -52,9 +52,9 @@ class Box:
 
     @contextlib.contextmanager
     def another(self):
-        other = Box(self.server, self.language, self.column)
+        other = RowSession(self.server, self.language, self.column)
         yield other
-        assert other.session.stop().success is True
+        assert other.plain.stop().success is True
 
 
 def shown(ended):
