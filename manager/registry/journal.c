@@ -8,7 +8,8 @@
 #define EPOCH_SHIFT 32
 /* Journals of ended sessions that are kept. */
 #define ENDED_MAX 64
-/* Records of one session; the oldest ones without events are forgotten. */
+/* Records of one session; the oldest ones that have ended are forgotten, so that a server stays small after many
+ * short runs. */
 #define RECORDS_MAX 1000
 
 static size_t bundle_bytes(const struct mime_bundle *b)
@@ -122,8 +123,14 @@ void journals_bound(struct journals *js, struct journal *j)
 		drop(e);
 	while (js->charged > js->config->record_max_size && (e = list_first(&js->events, struct event, in_order)))
 		drop(e);
-	while (j->n_records > RECORDS_MAX && (r = list_first(&j->bare, struct record, in_bare)))
-		record_free(r);
+	while (j->n_records > RECORDS_MAX) {
+		if ((r = list_first(&j->bare, struct record, in_bare)))
+			record_free(r);
+		else if ((e = list_first(&j->events, struct event, in_journal)))
+			drop(e);
+		else
+			break;
+	}
 }
 
 /* --- journals ---------------------------------------------------------------------------------------------------- */

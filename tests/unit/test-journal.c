@@ -299,7 +299,6 @@ static void the_newest_runs_keep_their_records(void **state)
 	AUTO(freep) char *id = create();
 	struct journal *j = journals_find(conversation->registry->journals, id);
 	fake_on_call = do_nothing;
-	b.config.record_max_size_per_session = LIMIT;
 	for (int i = 0; i < RUNS; i++) {
 		n = detach(id);
 		end(n);
