@@ -35,11 +35,13 @@ static void on_events(struct watch *w, short revents)
 		d->due = true;
 }
 
+/* Closing an inotify descriptor takes about 16 ms, in which the kernel waits for all its CPUs. */
 static void unwatch_folder(struct dial *d)
 {
 	watch_stop(&d->watch);
 	closep(&d->events);
 	d->again_ms = 0;
+	d->untried = true;
 }
 
 /* Servers rename their socket into place once it accepts connections. */
@@ -55,7 +57,9 @@ static int watch_folder(struct dial *d)
 
 void dial_init(struct dial *d, struct poller *p, struct controller *c)
 {
-	*d = (struct dial){ .poller = p, .controller = c, .events = -1, .enabled = access(LINE_FOLDER, F_OK) == 0 };
+	*d = (struct dial){
+		.poller = p, .controller = c, .enabled = access(LINE_FOLDER, F_OK) == 0, .events = -1, .untried = true
+	};
 }
 
 void dial_turn(struct dial *d, uint64_t now_ms)
@@ -69,6 +73,12 @@ void dial_turn(struct dial *d, uint64_t now_ms)
 	/* PID 1 has already dialled, but the server has not sent its hello yet; or it is too early to retry. */
 	if (controller_has_dialled(d->controller) || now_ms < d->again_ms)
 		return;
+	/* The server of a new container is already there, so nothing needs to be watched. */
+	if (d->untried) {
+		d->untried = false;
+		if (dial_now(d) >= 0)
+			return;
+	}
 	if (d->events < 0) {
 		/* Without inotify, PID 1 retries after AGAIN_MS. */
 		d->again_ms = watch_folder(d) < 0 ? now_ms + AGAIN_MS : 0;
