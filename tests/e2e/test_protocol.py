@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import stat
 import threading
@@ -48,6 +49,13 @@ def test_modern_needs_no_handshake(raw):
     assert result["resultType"] == "complete"
     assert [t["name"] for t in result["tools"]] == TOOLS
     assert result["ttlMs"] >= 0 and result["cacheScope"] == "public"
+
+
+def test_libraries_that_few_servers_need_are_not_loaded(raw):
+    modern(raw, "tools/list").result()
+    maps = pathlib.Path(f"/proc/{raw.process.pid}/maps").read_text()
+    assert "libuv" in maps
+    assert re.findall(r"lib(?:curl|pq|archive|ssl|crypto|wslay|edit|sixel|zmq|llhttp)\b\S*", maps) == []
 
 
 def test_unknown_version_is_refused_every_time(raw):
