@@ -39,12 +39,12 @@ def plain(part, measure, limit, at_least=False, what=None):
 
 def cold(language):
     create, own = f"{language}: create, no network", f"{language}: the kernel's own start"
-    return Budget("create-cold", f"{create}: times docker run and the kernel's start", 1.1,
-                  lambda p50: p50(create) / (p50(create, "docker") + p50(own, "kernel")), [create, own])
+    return Budget("create-cold", f"{create}: times docker run and the kernel's start", 0.9,
+                  lambda p50: p50(create) / (p50(create, "docker") + p50(own, "kernel")), [create, own, f"{language}: first call after create, no network"])
 
 
 def of_call(language):
-    return [f"{language}: CPU of a call, {part}" for part in ("server", "PID 1", "kernel")]
+    return [f"{language}: {what} of a call, {part}" for part in ("client", "server", "PID 1", "kernel") for what in ("CPU", "wake-ups")]
 
 
 def over_http(name, words):
@@ -67,6 +67,8 @@ IDLE_READER = "HTTP: memory of the server for an idle reader"
 ROW, PAUSE = "python: 1+1, back to back", "python: 1+1, after a pause of 20 ms"
 
 BUDGETS = [
+    with_parts(plain("calls", ROW, 0.2, what=f"{ROW}, ms"), of_call("python")),
+    with_parts(plain("calls", PAUSE, 0.35, what=f"{PAUSE}, ms"), of_call("python")),
     with_parts(faster("calls", ROW, JUPYTER, 12), of_call("python")),
     with_parts(faster("calls", PAUSE, JUPYTER, 8), of_call("python")),
     with_parts(faster("calls", PAUSE, PER_CALL, 60), of_call("python")),
@@ -81,18 +83,20 @@ BUDGETS = [
     Budget("http", "memory of the server for an idle reader of events, KB", 16, lambda p50: p50(IDLE_READER, "rest"), [IDLE_READER]),
     plain("http", "HTTP: start of the server", 5, what="husk mcp: start to first answer, ms"),
     *(cold(language) for language in LANGUAGES),
-    *(share("create-cold", f"python: stop, {network}", ("docker", "docker rm -f"), 1.2) for network in ("no network", "network")),
-    *(plain("create-warm", f"{language}: create, warm", 5, what=f"{language}: create, warm, ms") for language in LANGUAGES),
-    with_parts(share("first", "first create of a server", ("llm-sandbox", "llm-sandbox"), 1), ["python: create, network", "python: the kernel's own start"]),
-    *(plain("first", f"burst: create {k} of 5", 10, what=f"burst: create {k} of 5, ms") for k in (1, 2, 3)),
+    *(share("create-cold", f"{language}: stop, {network}", ("docker", "docker rm -f"), 1.2)
+      for language in LANGUAGES for network in ("no network", "network")),
+    *(plain("create-warm", f"{language}: create, warm", 2, what=f"{language}: create, warm, ms") for language in LANGUAGES),
+    with_parts(share("first", "first create of a server", ("llm-sandbox", "llm-sandbox"), 1), [f"python: create, network{more}" for more in ("", " of Husk")] + ["python: the kernel's own start"]),
+    *(plain("first", f"burst: create {k} of 5", 5, what=f"burst: create {k} of 5, ms") for k in (1, 2, 3)),
     plain("start", "server: start to first answer", 4, what="server: start to first answer, ms"),
     share("adapter", "ipykernel: 1+1, back to back", ("jupyter-tcp", "jupyter_client inside"), 1),
     *(faster("files", f"{FILE} {way}", DOCKER, times) for FILE, times in (("100 MB", 3), ("10,000 files", 5)) for way in ("in", "out")),
-    plain("idle", "idle session: CPU of PID 1", 0.1, what="idle session: CPU of PID 1, ms a second"),
+    plain("idle", "idle session: CPU of PID 1", 0.05, what="idle session: CPU of PID 1, ms a second"),
     plain("idle", "idle session: wake-ups of PID 1", 0.2, what="idle session: wake-ups of PID 1 a second"),
     with_parts(plain("idle", "idle session: all in", 24, what="idle session: all in, MB"),
                ["idle session: control group", "idle session: containerd shim"]),
-    plain("growth", "beside 5 idle sessions: server and helpers", 16, what="server and helpers with 5 sessions, MB"),
+    plain("growth", "beside 5 idle sessions: server and helpers", 9, what="server and helpers with 5 sessions, MB"),
+    plain("growth", "5 sessions after 2,000 calls each: server and helpers", 16, what="server and helpers with 5 sessions after 2,000 calls each, MB"),
 ]
 
 

@@ -22,6 +22,9 @@ LOAD_PICTURE = {"python": "picture = open({!r}, 'rb').read()", "node": "picture 
 SHOW_PICTURE = {"python": "display({'image/png': picture}, raw=True)", "node": "display({ image: picture })", "r": "display_png(picture)"}
 
 
+PIPE = 1 << 16
+
+
 def picture():
     """A valid PNG of 505 KB. Its pixels are noise, so that nothing compresses them on the way."""
     def chunk(kind, data):
@@ -174,6 +177,7 @@ class Kernel:
             self.link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             listener.close()
         self.pipes = [open(out[0], "rb", buffering=0), open(err[0], "rb", buffering=0)]
+        self.heads, self.printed = [], 0
         self.read(b'"hello"')
         self.start_ms = milliseconds(began)
         self.number = 0
@@ -183,6 +187,7 @@ class Kernel:
         while True:
             size = int.from_bytes(self.exactly(4), "big")
             head = self.exactly(size)[:200]
+            self.heads.append(head)
             if head.startswith((b'{"op":"display"', b'{"op":"sync"')):  # confirmed in PID 1's place
                 os.write(self.taken, b".")
             if b'"sync":true' in head:
@@ -200,7 +205,9 @@ class Kernel:
                 if pipe is self.link:
                     piece = self.link.recv(n - len(data))
                     data += piece
-                elif not os.read(pipe.fileno(), 1 << 20):
+                elif printed := os.read(pipe.fileno(), 1 << 20):
+                    self.printed += len(printed)
+                else:
                     self.pipes.remove(pipe)
             if not ready or (self.link in ready and not piece):
                 raise Failed(f"the kernel is gone, or silent; its status is {self.process.poll()}")
@@ -210,13 +217,20 @@ class Kernel:
         """Writes a file into the container's /workspace."""
         pathlib.Path("/proc", str(self.container.pid()), "root", "workspace", name).write_bytes(data)
 
-    def run(self, code):
+    def run(self, code, expect=b"", length=0):
+        """Returns the milliseconds of a cell. A message must contain `expect`, and the output must be this long; its end may still be in the
+        pipe.
+        """
         self.number += 1
+        self.heads, self.printed = [], 0
         body = json.dumps({"op": "execute", "id": self.number, "code": code}).encode()
         began = time.perf_counter()
         self.link.sendall(len(body).to_bytes(4, "big") + body)
         self.read(b'"done"')
-        return milliseconds(began)
+        took = milliseconds(began)
+        if not any(expect in head for head in self.heads) or self.printed < length - PIPE:
+            raise Failed(f"the kernel alone: {code[:80]!r} gave {self.heads} and printed {self.printed} bytes")
+        return took
 
     def close(self):
         self.link.close()

@@ -20,8 +20,10 @@ MEGABYTE = {"python": "print(('x' * 99 + '\\n') * 9990)", "node": "console.log((
 LENGTH = 998_900  # newlines at the end do not count
 PAUSE = 0.02
 FILE_MB, FILES = 100, 10_000
+CALLS = 2000
 READERS, IDLE_READERS = 50, 210
 LINE, LINES = "x" * 99 + "\n", 1000
+NETWORK_NAME = "husk"  # of the engine's network that sessions use
 OUTPUT = f"for _ in range({LINES}): print({LINE.rstrip()!r}, flush=True)\n0"
 
 
@@ -89,14 +91,12 @@ class Bench:
         kernel, per_call = Kernel(language, self.images[language]), PerCall(language, self.images[language])
         stack.callback(kernel.close)
         stack.callback(per_call.close)
-        for name, session in sessions.items():
-            results.add(f"{language}: first call after create", name, caller(self.servers[name], session, code="1+1")())
         small = {name: caller(self.servers[name], session, code="1+1") for name, session in sessions.items()}
-        small["kernel"] = lambda: kernel.run("1+1")
+        small["kernel"] = lambda: kernel.run("1+1", b'"op":"result"')
         paused = {name: after_pause(call) for name, call in small.items()}
         rare = {"per-call": (lambda: per_call.run("1+1", "2"), 15)}
         large = {name: caller(self.servers[name], session, is_long, code=MEGABYTE[language]) for name, session in sessions.items()}
-        large["kernel"] = lambda: kernel.run(MEGABYTE[language])
+        large["kernel"] = lambda: kernel.run(MEGABYTE[language], length=LENGTH)
         show = self.pictures(language, sessions, kernel)
         if language == "python":
             self.add_peers(stack, small, paused, rare, large, show)
@@ -140,7 +140,7 @@ class Bench:
             show[name] = caller(server, session, is_picture, code=code)
         kernel.put("picture.png", file.read_bytes())
         kernel.run(load)
-        show["kernel"] = lambda: kernel.run(code)
+        show["kernel"] = lambda: kernel.run(code, b'"image/png"')
         return show
 
     def cpu(self, results, language, sessions):
@@ -148,7 +148,7 @@ class Bench:
         n = self.rounds(500)
         for name, session in sessions.items():
             server = self.servers[name]
-            processes, call = hotpath.processes(server, session), caller(server, session, code="1+1")
+            processes, call = {"client": [os.getpid()], **hotpath.processes(server, session)}, caller(server, session, code="1+1")
             for part, (us, wakeups) in hotpath.cost(processes, call, n).items():
                 results.add(f"{language}: CPU of a call, {part}", name, us, "us")
                 results.add(f"{language}: wake-ups of a call, {part}", name, wakeups, "times")
@@ -344,15 +344,17 @@ class Bench:
     # --- life
 
     def create_cold(self, results):
+        """Creates and stops of containers and of sessions. A session with the network makes sure that Husk's network exists."""
+        self.servers["husk"].stop_session(self.servers["husk"].session(language="python", network=True))
         for language in LANGUAGES:
             for i in range(self.rounds(8)):
                 kernel = Kernel(language, self.images[language])
                 results.add(f"{language}: the kernel's own start", "kernel", kernel.start_ms)
                 kernel.close()
-                for network in (False, True):
-                    plain = Container(self.images[language], network="bridge" if network else "none")
-                    results.add(f"{language}: create, {'' if network else 'no '}network", "docker", plain.run_ms)
-                    results.add(f"{language}: stop, {'' if network else 'no '}network", "docker", plain.remove())
+                for words, network in (("no network", "none"), ("network", "bridge"), ("network of Husk", NETWORK_NAME)):
+                    plain = Container(self.images[language], network=network)
+                    results.add(f"{language}: create, {words}", "docker", plain.run_ms)
+                    results.add(f"{language}: stop, {words}", "docker", plain.remove())
                 for name, server in list(self.servers.items())[::1 if i % 2 else -1]:
                     for network in (False, True):
                         self.create_and_stop(results, name, server, language, network)
@@ -365,6 +367,7 @@ class Bench:
         began = time.perf_counter()
         session = server.session(language=language, network=network)
         results.add(f"{language}: create, {words}", name, milliseconds(began))
+        results.add(f"{language}: first call after create, {words}", name, caller(server, session, code="1+1")())
         began = time.perf_counter()
         server.stop_session(session)
         results.add(f"{language}: stop, {words}", name, milliseconds(began))
@@ -503,7 +506,18 @@ class Bench:
                 pids = [server.pid, *server.lasting_helpers()]
                 results.add(f"beside {step} idle sessions: server and helpers", "husk", sum(resident_kb(pid) for pid in pids) / 1024, "MB")
                 print(f"  {step} sessions", flush=True)
+        self.after_calls(results)
         results.note_load()
+
+    def after_calls(self, results):
+        """Memory of a server that has run many cells, of which it keeps records."""
+        with self.server("after-calls", HUSK_TRANSPORT="socket") as server:
+            for session in [server.session(language="python", network=False) for _ in range(5)]:
+                call = caller(server, session, code="1+1")
+                for _ in range(CALLS):
+                    call()
+            pids = [server.pid, *server.lasting_helpers()]
+            results.add(f"5 sessions after {CALLS:,} calls each: server and helpers", "husk", sum(resident_kb(pid) for pid in pids) / 1024, "MB")
 
     def close(self):
         self.stack.close()

@@ -1,5 +1,6 @@
 """The benchmark notices failures: a broken call ends it, and a budget without a figure is missed."""
 
+import importlib.machinery
 import pathlib
 import subprocess
 import sys
@@ -80,10 +81,19 @@ def test_budget_without_a_figure_is_missed():
     assert [(budget["found"], budget["kept"]) for budget in held] == [(None, False)]
 
 
-@pytest.mark.parametrize("ms, kept", [(3.9, True), (4.1, False)])
-def test_budget_is_held_to_its_limit(ms, kept):
-    measured = {"server: start to first answer": {"values": {"husk": {"p50": ms}}}}
-    assert budgets.hold(measured, ["start"], quick=True)[0]["kept"] is kept
+@pytest.mark.parametrize("ms, status", [(3.9, 0), (4.1, 1), (None, 1)], ids=["kept", "missed", "not measured"])
+def test_exit_status_says_whether_each_budget_was_kept(monkeypatch, tmp_path, capsys, ms, status):
+    run = importlib.machinery.SourceFileLoader("bench_run", str(BENCH / "run")).load_module()
+
+    def measure(_options, _folder, results):
+        for value in [] if ms is None else [ms]:
+            results.add("server: start to first answer", "husk", value)
+
+    monkeypatch.setattr(run, "measure", measure)
+    monkeypatch.setattr(run, "BUILD", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["run", "start"])
+    assert run.main() == status
+    assert ("MISSED" in capsys.readouterr().out) is bool(status)
 
 
 def test_every_budget_names_a_part_of_the_benchmark():
