@@ -89,7 +89,7 @@ static int parse_address(const char *text, struct address *ret, struct fail *f)
 	return 0;
 }
 
-/* Keys and everything else would be readable on the way. */
+/* Without TLS, everybody on the way could read the keys and everything else. */
 static int check_plain(const struct service *s, const struct address *a, const char *text, struct fail *f)
 {
 	if (a->loopback || s->tls || s->options->behind_proxy)

@@ -37,7 +37,7 @@ struct mcp_session {
 	struct connection connection;
 	char id[RANDOM_NAME_SIZE];
 	char *key;
-	struct list streams;	    /* the least recently written first; without the next one */
+	struct list streams;	    /* the least recently written first; without `general` */
 	struct mcp_stream *general; /* messages that belong to no request */
 	uint64_t n_streams;	    /* number of the last stream */
 	size_t kept;		    /* bytes of kept events */

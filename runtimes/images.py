@@ -145,7 +145,7 @@ def kernel_files(folder):
 
 
 def digest(*parts):
-    """Hash strings and files to 12 hex digits; of a file, its name, executable bit and content count."""
+    """Return a hash of 12 hex digits. A string counts as it is, a file by its name, executable bit and content."""
     h = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):

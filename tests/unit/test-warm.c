@@ -215,7 +215,7 @@ static void a_burst_of_creates_gets_three_warm_containers(void **state)
 	create();
 	create();
 	assert_int_equal(fake_calls(fake, FAKE_CREATE), calls);
-	/* After the burst one is enough. */
+	/* The burst lets the pool grow to two. Later one container is enough again. */
 	wait_for_warm(2); /* CONTAINER_MAX_SESSIONS is 5 */
 	loop_skip(b.loop, 6 * 60 * 1000);
 	wait_for_warm(1);
