@@ -1,6 +1,12 @@
-/* Packages of a running session. No operation of the manager adds them: a session gets its packages when it is created,
- * or from an installer that runs as a command. The route says so. */
+/* Packages of a running session: the language's installer runs as a command of the session. */
+#include "api/host.h"
 #include "api/route.h"
+#include "api/runs.h"
+#include "base/alloc.h"
+#include "manager/json/codec.h"
+
+/* Building a package from its sources takes long. */
+#define INSTALL_TIMEOUT 1800
 
 struct packages_body {
 	json_t *packages;
@@ -8,35 +14,71 @@ struct packages_body {
 
 static const struct arg table[] = {
 	{ "packages", ARG_TEXTS, offsetof(struct packages_body, packages), ARG_REQUIRED,
-	  .description = "Names and versions.", .example = "{\"pandas\": \"2.2.3\"}" },
+	  .description = "Name to version, \"\" for any, as in `dependencies`.", .example = "{\"pandas\": \"2.2.3\"}" },
 	{ 0 },
 };
+
+static void install(struct exchange *x, const struct runtime *runtime)
+{
+	const struct packages_body *body = x->args;
+	AUTO(fail_release) struct fail f = { 0 };
+	size_t n;
+	AUTO(freep) struct dependency *v = dependencies_decode(body->packages, &n);
+	AUTO(freep) char *command = manager_packages_command(runtime, v, n, &f);
+	if (!command) {
+		exchange_fail(x, &f);
+		return;
+	}
+	runs_start(x, &(struct run_request){ .kind = RUN_TERMINAL,
+					     .text = command,
+					     .len = strlen(command),
+					     .cwd = "/workspace",
+					     .timeout_seconds = INSTALL_TIMEOUT });
+}
+
+/* The session's language decides which installer runs. */
+static void on_info(void *ctx, const struct session_details *details, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	x->op = NULL;
+	if (f)
+		exchange_fail(x, f);
+	else
+		install(x, runtime_find(details->session.runtime));
+}
 
 static void post_packages(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	cause_set(&f, FAIL_INVALID, CAUSE_NOT_SUPPORTED, "Packages cannot be added to a running session here.");
-	fail_hint(&f,
-		  "Name them in `dependencies` when you create a session, or run the installer as a command, such as "
-		  "{\"kind\": \"command\", \"text\": \"pip install NAME\"} for POST …/runs.");
-	exchange_fail(x, &f);
+	struct info_request request = { .session_id = x->session, .on_done = on_info, .ctx = x };
+	x->op = manager_info(x->conversation, &request, &f);
+	if (!x->op)
+		exchange_fail(x, &f);
 }
 
 static const struct route_answer answers[] = {
-	{ 501, "Problem", "application/problem+json", "Not supported; `hint` names two other ways." }, { 0 }
+	{ 200, "Run", NULL, "The installer has ended within the preferred wait." },
+	{ 200, NULL, "text/event-stream", "The events of its run, up to its end." },
+	{ 202, "Run", NULL, "The installer was started; its run is at Location." },
+	{ 501, "Problem", "application/problem+json", "The language has no installer." },
+	{ 0 },
 };
 
 const struct route routes_packages[] = {
 	{ .method = HTTP_METHOD_POST,
 	  .path = "/v1/sessions/{session}/packages",
 	  .scope = SCOPE_RUN,
-	  .flags = ROUTE_SESSION,
+	  .flags = ROUTE_SESSION | ROUTE_IDEMPOTENT,
 	  .name = "addPackages",
 	  .tag = "sessions",
-	  .summary = "Add packages to a session (not supported yet)",
+	  .summary = "Install packages in a session",
+	  .text = "The installer is a command of the session, with its network and its limits, and the answer is like that of "
+		  "`POST …/runs`. Packages that are named in `dependencies` when a session is created need no network in the "
+		  "session, and are installed once for many sessions.",
 	  .body = table,
 	  .body_size = sizeof(struct packages_body),
 	  .answers = answers,
+	  .example = "-H 'Prefer: wait=300' --json '{\"packages\": {\"pandas\": \"2.2.3\"}}'",
 	  .handle = post_packages },
 	{ 0 },
 };

@@ -1,5 +1,6 @@
 /* Routes of runs: start, read, interrupt, answer. A run is recorded from its start on, so a client can leave and read
  * its result later. */
+#include "api/runs.h"
 #include "api/attached.h"
 #include "api/host.h"
 #include "api/lookup.h"
@@ -298,7 +299,7 @@ static uint64_t preferred_wait(const struct exchange *x)
 	return 0;
 }
 
-static void start_run(struct exchange *x, struct run_request *request)
+static void send_run(struct exchange *x, struct run_request *request)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	request->session_id = x->session;
@@ -329,6 +330,13 @@ static const char *by_of(const struct exchange *x, const char *wanted)
 	if (wanted)
 		return wanted;
 	return x->caller.key ? "rest" : "socket";
+}
+
+void runs_start(struct exchange *x, struct run_request *request)
+{
+	request->by = by_of(x, NULL);
+	new_started(x);
+	send_run(x, request);
 }
 
 static void post_run(struct exchange *x)
@@ -366,7 +374,7 @@ static void post_run(struct exchange *x)
 		return;
 	}
 	new_started(x)->attached = body->attached;
-	start_run(x, &request);
+	send_run(x, &request);
 }
 
 /* An empty cell on a new interpreter. The answer waits for it unless the client prefers otherwise. */
@@ -375,11 +383,11 @@ static void post_restart(struct exchange *x)
 	struct started *s = new_started(x);
 	if (!s->wait_ms)
 		s->wait_ms = RESTART_WAIT_MS;
-	start_run(x, &(struct run_request){ .kind = RUN_CODE,
-					    .text = "",
-					    .restart = true,
-					    .timeout_seconds = RESTART_TIMEOUT,
-					    .by = by_of(x, NULL) });
+	send_run(x, &(struct run_request){ .kind = RUN_CODE,
+					   .text = "",
+					   .restart = true,
+					   .timeout_seconds = RESTART_TIMEOUT,
+					   .by = by_of(x, NULL) });
 }
 
 /* --- existing runs ------------------------------------------------------------------------------------------------- */

@@ -116,17 +116,6 @@ static void created(void *ctx, const struct create_result *result, const struct 
 	exchange_reply_fields(x, 201, &fields, out);
 }
 
-static struct dependency *dependencies_of(json_t *texts, size_t *ret_n)
-{
-	const char *name;
-	json_t *version;
-	struct dependency *v = xcalloc(json_object_size(texts) + 1, sizeof(*v));
-	*ret_n = 0;
-	json_object_foreach(texts, name, version)
-		v[(*ret_n)++] = (struct dependency){ name, json_is_string(version) ? json_string_value(version) : "" };
-	return v;
-}
-
 /* The labels as JSON text, which the caller owns; NULL = none. -1 with f if they are too long. */
 static int labels_text(const json_t *labels, char **ret, struct fail *f)
 {
@@ -150,7 +139,7 @@ static void post_session(struct exchange *x)
 					  .cwd = body->cwd,
 					  .on_done = created,
 					  .ctx = x };
-	AUTO(freep) struct dependency *dependencies = dependencies_of(body->dependencies, &request.n_dependencies);
+	AUTO(freep) struct dependency *dependencies = dependencies_decode(body->dependencies, &request.n_dependencies);
 	request.dependencies = dependencies;
 	if (!request.runtime)
 		fail_set(&f, FAIL_INVALID, "There is no language '%.64s'.", body->language);

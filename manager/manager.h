@@ -395,6 +395,10 @@ struct info_request {
 };
 struct op *manager_info(struct conversation *c, const struct info_request *req, struct fail *f);
 
+/* A bash command that installs these packages in a running session, to be run like any other. The caller owns it. NULL
+ * with f: CAUSE_NOT_SUPPORTED, or a bad name or version. */
+char *manager_packages_command(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f);
+
 /* --- query ------------------------------------------------------------------------------------------------------- */
 /* Maximum size of the code in a query, in bytes. */
 #define QUERY_TEXT_MAX (256u << 10)

@@ -36,7 +36,8 @@ FIELDS = {  # name: (description of a valid value, test)
     "slow_start": ("true or false", lambda v: isinstance(v, bool)),
     "on": ("the name of the runtime whose packages it begins with", lambda v: matches(r"[a-z][a-z0-9]*", v)),
     "describe": ("text for a model", lambda v: matches(r"[^\x00]+", v)),
-    "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "installed", "name", "version", "pinned", "rules", "settings")),
+    "installer": ("an object of " + ", ".join(f"'{field}'" for field in ("command", "installed", "name", "version", "pinned", "rules", "settings"))
+                  + ", and optionally 'later', a command line of plain words",
                   lambda v: is_installer(v)),
     "fit": ("an object of 'interpreter' and command lines whose first word is a program's name: " + ", ".join(f"'{field}'" for field in ("check", "prepare", "kernel", "installer", "installed")),
             lambda v: is_fit(v)),
@@ -52,6 +53,7 @@ INSTALLER = {
     "pinned": lambda v: matches(EXPRESSION, v) and compiles(v),
     "rules": lambda v: matches(r"[^\x00-\x1f]+", v),
     "settings": lambda v: list_of(r"[A-Z][A-Z0-9_]*", v),
+    "later": lambda v: list_of(r"[A-Za-z0-9/._-]+", v) and len(v) > 0,
 }
 
 
@@ -81,8 +83,8 @@ def is_program(value):
 
 
 def is_installer(value):
-    return (isinstance(value, dict) and value.keys() == INSTALLER.keys()
-            and all(test(value[field]) for field, test in INSTALLER.items()))
+    return (isinstance(value, dict) and INSTALLER.keys() - {"later"} <= value.keys() <= INSTALLER.keys()
+            and all(test(value[field]) for field, test in INSTALLER.items() if field in value))
 
 
 def is_fit(value):
@@ -237,7 +239,8 @@ def c_list(strings):
 
 def c_installer(installer):
     fields = "".join(f"\t\t.{field} = {c_string(installer[field])},\n" for field in ("name", "version", "pinned", "rules"))
-    return f"&(const struct installer){{\n{fields}\t\t.settings = {c_list(installer['settings'])},\n\t}}"
+    later = f"\t\t.later = {c_string(' '.join(installer['later']))},\n" if "later" in installer else ""
+    return f"&(const struct installer){{\n{fields}{later}\t\t.settings = {c_list(installer['settings'])},\n\t}}"
 
 
 def c_program(program):

@@ -103,6 +103,30 @@ void deps_key(char ret[DEPS_KEY_SIZE], const char *image, const char *wanted, co
 	token_hash(ret, (const char *const *)texts.v, texts.n);
 }
 
+char *deps_command(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f)
+{
+	const char *later = runtime->installer ? runtime->installer->later : NULL;
+	if (!later) {
+		cause_set(f, FAIL_INVALID, CAUSE_NOT_SUPPORTED, "The %s runtime cannot install packages in a session.",
+			  runtime->name);
+		fail_hint(f, "Run its installer as a command.");
+		return NULL;
+	}
+	if (!n) {
+		fail_set(f, FAIL_INVALID, "No package is named.");
+		return NULL;
+	}
+	if (deps_check(runtime, v, n, f) < 0)
+		return NULL;
+	AUTO(freep) char *wanted = deps_wanted(v, n);
+	/* No pattern of a runtime allows it in a name or a version. */
+	if (strchr(wanted, '\'')) {
+		fail_set(f, FAIL_INVALID, "The name or version of a package contains a quote.");
+		return NULL;
+	}
+	return xasprintf("%s 198<<<'%s'", later, wanted);
+}
+
 /* --- package indexes --------------------------------------------------------------------------------------------- */
 
 /* The user part of a URL: from after "//" to the last "@" of the authority; false if it has none. */

@@ -24,6 +24,8 @@
 int deps_check(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f);
 /* True if an entry leaves the version open, so that the set becomes outdated. */
 bool deps_unpinned(const struct runtime *runtime, const struct dependency *v, size_t n);
+/* A bash command that installs them in a running session. The caller owns it. NULL with f. */
+char *deps_command(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f);
 /* {"name":"version",…}, sorted, so that equal sets have equal text. The caller owns it. */
 char *deps_wanted(const struct dependency *v, size_t n);
 /* The set's name: a hash of its base image, the requested packages and their sources (NAME=value, without logins). */

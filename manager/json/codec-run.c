@@ -42,6 +42,17 @@ int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct f
 	return 0;
 }
 
+struct dependency *dependencies_decode(json_t *texts, size_t *ret_n)
+{
+	const char *name;
+	json_t *version;
+	struct dependency *v = xcalloc(json_object_size(texts) + 1, sizeof(*v));
+	*ret_n = 0;
+	json_object_foreach(texts, name, version)
+		v[(*ret_n)++] = (struct dependency){ name, json_is_string(version) ? json_string_value(version) : "" };
+	return v;
+}
+
 json_t *run_request_encode(const struct run_request *req)
 {
 	json_t *out = json_object();

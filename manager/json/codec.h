@@ -22,6 +22,9 @@ json_t *env_encode(const struct env_var *v, size_t n);
 /* The caller frees *ret; json NULL = empty. */
 int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct fail *f);
 
+/* Names and versions of packages; they point into the JSON. The caller frees the result. */
+struct dependency *dependencies_decode(json_t *texts, size_t *ret_n);
+
 /* The body of a request to the API, for a new run. */
 json_t *run_request_encode(const struct run_request *req);
 json_t *display_encode(const struct shown_display *d);

@@ -12,6 +12,7 @@ struct installer {
 	const char *version;
 	const char *pinned;	     /* pattern of exact versions */
 	const char *rules;	     /* explains names and versions to a model */
+	const char *later;	     /* command that installs into a running session; NULL = there is none */
 	const char *const *settings; /* NULL-terminated: settings of package sources; their URLs may contain logins */
 };
 

@@ -556,3 +556,8 @@ static const struct op_type create_type = {
 	.cancel = cancel,
 	.free = create_op_free,
 };
+
+char *manager_packages_command(const struct runtime *runtime, const struct dependency *v, size_t n, struct fail *f)
+{
+	return deps_command(runtime, v, n, f);
+}

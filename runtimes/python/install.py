@@ -1,6 +1,7 @@
 """Installs packages into /opt/husk/deps with pip: run by PID 1 in the container that prepares a set of dependencies.
 
-fd 198 holds {"name": "version", …}. The output is pip's. installed.py then lists the installed versions. Packages
+fd 198 holds {"name": "version", …}. With --later it is run in a session, and installs into the user's own packages.
+The output is pip's. installed.py then lists the installed versions. Packages
 of the image count as installed: pip fetches only missing ones and other versions. If an index needs a login, pip gets
 a local address, which PID 1 relays to the index, so the login never enters the container.
 """
@@ -20,7 +21,9 @@ def requirement(name, version):
 def main():
     with open(198, encoding="utf-8", closefd=False) as file:
         wanted = json.load(file)
-    env = dict(os.environ, PYTHONUSERBASE=DEPS, PIP_NO_WARN_SCRIPT_LOCATION="1", PIP_ROOT_USER_ACTION="ignore")
+    env = dict(os.environ, PIP_NO_WARN_SCRIPT_LOCATION="1", PIP_ROOT_USER_ACTION="ignore")
+    if "--later" not in sys.argv:
+        env["PYTHONUSERBASE"] = DEPS
     command = [sys.executable, "-m", "pip", "install", "--user", "--", *(requirement(n, v) for n, v in wanted.items())]
     sys.exit(subprocess.run(command, env=env, stdin=subprocess.DEVNULL, check=False).returncode)
 

@@ -1,9 +1,16 @@
-"""Installs in the terminal of a running session: pip, npm and R, into the session's own folders."""
+"""Installs in a running session, in its terminal or by POST …/packages: pip, npm and R, into the session's own folders."""
 
 import os
 
+import attach_client
 import package_index
 from dependencies import create, session_of
+
+
+def install(server, session, packages):
+    """Returns the run of the installer."""
+    with attach_client.Attached(attach_client.sockets(server.home)[0]) as attached:
+        return attached.call("POST", f"/v1/sessions/{session.id}/packages", {"packages": packages}, Prefer="wait=200")
 
 
 def test_later_installs_in_the_terminal(begin, index):
@@ -13,6 +20,10 @@ def test_later_installs_in_the_terminal(begin, index):
     assert done.exit_code == 0, done.text
     assert session.shell("python3 -c 'import husk_other, husk_demo; print(husk_demo.version)'").stdout == "1.5\n"
     assert session.code("import husk_other; husk_other.version").ok().value == "'3.1'"
+    run = install(server, session, {"husk-demo": ">=1,<1.5"})
+    assert run["ending"] == "ok" and "Successfully installed husk-demo-1." in run["stdout"], run
+    missing = install(server, session, {"husk-absent": ""})
+    assert missing["exit_code"] == 1 and "husk-absent" in missing["stderr"], missing
 
 
 def test_native_modules_load_from_the_home_directory(begin):
@@ -26,8 +37,10 @@ def test_later_installs_of_npm_packages(begin):
     """One package has a native module, which is loaded from the workspace."""
     server = begin()
     session = server.session(language="node", network=True)
-    done = session.shell("npm install is-number@7.0.0 @node-rs/crc32@1.10.6", 200)
+    done = session.shell("npm install @node-rs/crc32@1.10.6", 200)
     assert done.exit_code == 0, done.text
+    run = install(server, session, {"is-number": "7.0.0"})
+    assert run["ending"] == "ok", run
     assert session.code("require('is-number')(5)").ok().value == "true"
     assert session.code("require('@node-rs/crc32').crc32('hello')").ok().value == "907060870"
 
@@ -40,6 +53,10 @@ def test_later_installs_of_r_packages(begin, make_index):
     done = session.shell("Rscript -e 'install.packages(\"husklater\")'", 200)
     assert done.exit_code == 0, done.text
     assert session.code("husklater::answer()").ok().value == "[1] 42"
+    package_index.add_r_package(index.folder, "huskpinned", "2.0", {"NAMESPACE": "export(answer)\n", "R/a.R": "answer <- function() 43L\n"})
+    run = install(server, session, {"huskpinned": "2.0"})
+    assert run["ending"] == "ok", run
+    assert session.code("huskpinned::answer()").ok().value == "[1] 43"
 
 
 def test_a_wheel_may_exceed_tmp_but_not_the_home_directory(begin, index):

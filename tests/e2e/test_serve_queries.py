@@ -35,8 +35,3 @@ def test_a_restart_forgets_variables(serving):
     restarted = serving.call("POST", f"/v1/sessions/{session}/restart").ok()
     assert restarted.status == 200 and restarted.json["ending"] == "ok"
     assert serving.run(session, "kept")["ending"] == "error"
-
-
-def test_packages_name_the_other_ways(serving, session):
-    reply = serving.call("POST", f"/v1/sessions/{session}/packages", {"packages": {"pandas": ""}})
-    assert reply.status == 501 and "dependencies" in reply.json["hint"]

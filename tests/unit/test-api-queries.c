@@ -93,12 +93,33 @@ static void a_restart_waits_for_the_new_interpreter(void **state)
 	assert_string_equal(text_of(&r, "ending"), "ok");
 }
 
-static void packages_are_not_supported(void **state)
+static char *command;
+
+static void note_command(struct fake_container *c, struct fake_call *run)
 {
-	AUTO(reply_release) struct reply r = call("packages", "{\"packages\": {\"pandas\": \"\"}}");
-	assert_int_equal(r.status, 501);
-	assert_string_equal(text_of(&r, "cause"), "not_supported");
-	assert_non_null(strstr(text_of(&r, "hint"), "dependencies"));
+	free(command);
+	command = xstrdup(run->text);
+	fake_call_end(c, run, "ok");
+}
+
+static void packages_are_installed_by_a_command(void **state)
+{
+	fake_on_call = note_command;
+	AUTO(freep) char *target = xasprintf("/v1/sessions/%s/packages", session);
+	AUTO(reply_release) struct reply r = api_call("POST", target, "Prefer: wait=30\r\n",
+						      "{\"packages\": {\"pandas\": \">=2,<3\", \"numpy\": \"\"}}");
+	assert_int_equal(r.status, 200);
+	assert_string_equal(text_of(&r, "kind"), "command");
+	assert_string_equal(command, "python3 -I /opt/husk/kernel/install.py --later "
+				     "198<<<'{\"numpy\":\"\",\"pandas\":\">=2,<3\"}'");
+	free(take_ptr(command));
+	static const char *const bad[] = { "{\"packages\": {}}", "{\"packages\": {\"a'; id; '\": \"\"}}",
+					   "{\"packages\": {\"numpy\": \"1'; id\"}}" };
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		AUTO(reply_release) struct reply refused = call("packages", bad[i]);
+		assert_int_equal(refused.status, 400);
+	}
+	assert_null(command);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -108,7 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_cursor_is_at_the_end_by_default), TEST(bad_queries_are_refused),
 		TEST(a_busy_interpreter_is_a_conflict),	   TEST(a_restart_waits_for_the_new_interpreter),
-		TEST(packages_are_not_supported),
+		TEST(packages_are_installed_by_a_command),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

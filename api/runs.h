@@ -1,0 +1,11 @@
+/* Starts a run as POST …/runs does, for other routes. */
+#ifndef HUSK_API_RUNS_H
+#define HUSK_API_RUNS_H
+
+#include "api/exchange.h"
+
+/* Answers at once, after a wait or with a stream, as the request prefers. The exchange must have no data and no operation.
+ * Callbacks and `by` of the request are set here; its text is only used during the call. */
+void runs_start(struct exchange *x, struct run_request *request);
+
+#endif
