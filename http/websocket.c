@@ -11,6 +11,8 @@
 #include "base/library.h"
 
 #define PING_MS 30000
+/* A peer that pings, but leaves this much unread, is disconnected: the answers would pile up. */
+#define UNSENT_MAX (1u << 20)
 
 #define WSLAY_FUNCTIONS(X)                                                                                             \
 	X(wslay_event_config_set_max_recv_msg_length)                                                                  \
@@ -41,6 +43,8 @@ struct websocket {
 	size_t n_input;
 	struct timer *ping;
 	bool unanswered; /* the last ping was not answered yet */
+	bool paused;	 /* by its owner */
+	bool too_slow;	 /* it pings, but does not read */
 	bool freed, closed;
 	unsigned depth;
 };
@@ -140,6 +144,8 @@ static void on_message(wslay_event_context_ptr ctx UNUSED, const struct wslay_ev
 		return;
 	if (arg->opcode == WSLAY_PONG)
 		w->unanswered = false;
+	else if (arg->opcode == WSLAY_PING)
+		w->too_slow = channel_queued(w->channel) > UNSENT_MAX;
 	else if (arg->opcode == WSLAY_TEXT_FRAME || arg->opcode == WSLAY_BINARY_FRAME)
 		w->ops.on_message(w->spec.ctx, arg->opcode == WSLAY_TEXT_FRAME, arg->msg, arg->msg_length);
 }
@@ -170,7 +176,9 @@ static void on_data(void *ctx, const void *data, size_t n)
 	if (!w->freed)
 		lib.wslay_event_send(w->wslay);
 	bool closing = lib.wslay_event_get_close_received(w->wslay) || lib.wslay_event_get_close_sent(w->wslay);
-	if (!w->freed && (r != 0 || closing)) {
+	if (!w->freed && w->too_slow) {
+		report_closed(w, WSLAY_CODE_ABNORMAL_CLOSURE);
+	} else if (!w->freed && (r != 0 || closing)) {
 		int code =
 			lib.wslay_event_get_close_received(w->wslay) ? received_code(w) : WSLAY_CODE_ABNORMAL_CLOSURE;
 		channel_finish(take_ptr(w->channel));
@@ -199,7 +207,8 @@ static const struct channel_ops channel_ops = { on_data, on_eof, on_drained, NUL
 static void on_ping(void *ctx)
 {
 	struct websocket *w = ctx;
-	if (w->unanswered) {
+	/* While the owner does not read, an answer cannot be seen. */
+	if (w->unanswered && !w->paused) {
 		report_closed(w, WSLAY_CODE_ABNORMAL_CLOSURE);
 		return;
 	}
@@ -326,6 +335,8 @@ size_t websocket_queued(const struct websocket *w)
 
 void websocket_pause(struct websocket *w, bool paused)
 {
+	w->paused = paused;
+	w->unanswered = w->unanswered && paused;
 	if (w->channel)
 		channel_pause(w->channel, paused);
 }

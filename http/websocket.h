@@ -1,5 +1,6 @@
 /* WebSocket (RFC 6455), both sides: libwslay on a channel. The library is loaded with the first connection. Pings are
- * answered, and sent every 30 s. If the peer does not answer a ping, the connection is closed. */
+ * answered, and sent every 30 s. If the peer does not answer a ping, the connection is closed, unless the owner
+ * has paused it. A peer that pings without reading what was sent to it is disconnected. */
 #ifndef HUSK_HTTP_WEBSOCKET_H
 #define HUSK_HTTP_WEBSOCKET_H
 

@@ -477,10 +477,32 @@ static void a_silent_peer_is_closed(void **state)
 	http_rig_turn(&r->server);
 	http_rig_turn(&r->server);
 	assert_int_equal(r->theirs_closed, 0);
-	/* The server no longer reads, so the client's answers to pings are not seen. */
+	/* The server does not read now, so it cannot see the client's answers to its pings. */
 	websocket_pause(r->theirs, true);
+	for (int i = 0; i < 3; i++)
+		loop_skip(r->server.loop, 31000);
+	assert_int_equal(r->theirs_closed, 0);
+	websocket_pause(r->theirs, false);
+	/* The client does not read, so it answers no ping. */
+	websocket_pause(r->ours, true);
+	for (int i = 0; i < 3; i++)
+		loop_skip(r->server.loop, 31000);
+	assert_int_equal(r->theirs_closed, 1006);
+}
+
+static void a_peer_that_pings_but_does_not_read_is_disconnected(void **state)
+{
+	struct rig *r = *state;
+	open_socket(r);
+	AUTO(freep) char *large = xcalloc(1, 90000);
+	websocket_pause(r->ours, true);
+	/* Each message is echoed. */
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(websocket_send(r->ours, false, large, 90000), 0);
+	turn_until_got(r, &r->theirs_got, (size_t)200 * 90000);
+	assert_true(websocket_queued(r->theirs) > 1u << 20);
 	loop_skip(r->server.loop, 31000);
-	loop_skip(r->server.loop, 31000);
+	http_rig_turn(&r->server);
 	assert_int_equal(r->theirs_closed, 1006);
 }
 
@@ -549,6 +571,7 @@ int main(void)
 		TEST(closing_tells_the_other_side),
 		TEST(a_long_message_closes_with_1009),
 		TEST(a_silent_peer_is_closed),
+		TEST(a_peer_that_pings_but_does_not_read_is_disconnected),
 		TEST(bad_handshakes_are_answered),
 		TEST(unmasked_frames_break_the_connection),
 	};
