@@ -80,26 +80,9 @@ bool exchange_accepts(const struct exchange *x, const char *type)
 
 /* --- answers ------------------------------------------------------------------------------------------------------- */
 
-/* Unknown methods are counted under one name, so that a client cannot make this list grow. */
-static void count_answer(const struct exchange *x, int status)
-{
-	struct api *api = x->api;
-	enum http_method method = http_request_head(x->request)->method;
-	const char *name = method == HTTP_METHOD_OTHER ? "other" : http_method_text(method);
-	for (size_t i = 0; i < api->n_counts; i++) {
-		struct request_count *c = &api->counts[i];
-		if (c->path == x->path && c->status == status && c->method == name) {
-			c->n++;
-			return;
-		}
-	}
-	api->counts = xrealloc(api->counts, (api->n_counts + 1) * sizeof(*api->counts));
-	api->counts[api->n_counts++] = (struct request_count){ x->path, name, status, 1 };
-}
-
 void exchange_note_status(const struct exchange *x, int status)
 {
-	count_answer(x, status);
+	api_count_answer(x->api, x->path, http_request_head(x->request)->method, status);
 	if (!log_shows(LOG_DEBUG))
 		return;
 	const char *trace = exchange_field(x, "traceparent");

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "base/strv.h"
+#include "http/message.h"
 #include "manager/manager.h"
 
 struct api;
@@ -68,6 +69,9 @@ struct api {
 	struct op *ready; /* the check of store and engine that requests wait for; NULL = none runs */
 	bool closing;	  /* the manager may be freed: do not use it */
 };
+
+/* Counts an answer for /metrics; path: the route's, static, or NULL = no route. */
+void api_count_answer(struct api *api, const char *path, enum http_method method, int status);
 
 /* A signed link to the content of an export (links.c). base: as links_base() returns it. NULL if the key is not loaded
  * yet. The caller owns it. */

@@ -30,6 +30,13 @@ static void get_well_known(struct exchange *x)
 			 "Send the header Authorization: Bearer KEY.");
 }
 
+#define MCP_PATH "/mcp"
+
+static void count_mcp(void *ctx, const struct http_request *r, int status)
+{
+	api_count_answer(ctx, MCP_PATH, http_request_head(r)->method, status);
+}
+
 static void pass_to_mcp(struct exchange *x)
 {
 	const struct api_spec *spec = &x->api->spec;
@@ -39,6 +46,7 @@ static void pass_to_mcp(struct exchange *x)
 		.tenant = x->caller.tenant, .key = x->caller.key, .scopes = x->caller.scopes, .base = base
 	};
 	http_request_on_closed(r, NULL, NULL);
+	http_request_on_answer(r, count_mcp, x->api);
 	spec->on_mcp(spec->mcp_ctx, r, x->conversation, &caller);
 	exchange_end(x);
 }
@@ -57,7 +65,7 @@ static const struct route_answer me_answers[] = { { 200, "Caller", NULL, "The ca
 
 #define MCP_ROUTE(the_method)                                                                                          \
 	{                                                                                                              \
-		.method = the_method, .path = "/mcp", .scope = SCOPE_RUN, .flags = ROUTE_RAW_BODY | ROUTE_HIDDEN,      \
+		.method = the_method, .path = MCP_PATH, .scope = SCOPE_RUN, .flags = ROUTE_RAW_BODY | ROUTE_HIDDEN,    \
 		.handle = handle_mcp                                                                                   \
 	}
 

@@ -4,6 +4,22 @@
 #include "base/alloc.h"
 #include "http/server.h"
 
+/* Unknown methods are counted under one name, so that a client cannot make this list grow. */
+void api_count_answer(struct api *api, const char *path, enum http_method method, int status)
+{
+	const char *name = method == HTTP_METHOD_OTHER ? "other" : http_method_text(method);
+	for (size_t i = 0; i < api->n_counts; i++) {
+		struct request_count *c = &api->counts[i];
+		bool same = c->path == path || (c->path && path && streq(c->path, path));
+		if (same && c->status == status && c->method == name) {
+			c->n++;
+			return;
+		}
+	}
+	api->counts = xrealloc(api->counts, (api->n_counts + 1) * sizeof(*api->counts));
+	api->counts[api->n_counts++] = (struct request_count){ path, name, status, 1 };
+}
+
 static void head(struct buf *out, const char *name, const char *type, const char *help)
 {
 	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);

@@ -24,6 +24,8 @@ struct http_request {
 	void *collected_ctx;
 	void (*on_closed)(void *ctx);
 	void *closed_ctx;
+	void (*on_answer)(void *ctx, const struct http_request *r, int status);
+	void *answer_ctx;
 	void (*on_drained)(void *ctx);
 	void *drained_ctx;
 };

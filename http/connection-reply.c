@@ -44,6 +44,8 @@ static void add_head(struct http_request *r, int status, const struct http_field
 {
 	struct http_connection *c = r->c;
 	struct buf *out = &c->out;
+	if (r->on_answer)
+		r->on_answer(r->answer_ctx, r, status);
 	buf_reset(out);
 	buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_status_phrase(status), date_now(c->host));
 	for (size_t i = 0; fields && i < fields->n; i++)

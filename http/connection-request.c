@@ -31,6 +31,13 @@ void http_request_on_closed(struct http_request *r, void (*fn)(void *ctx), void 
 	r->closed_ctx = ctx;
 }
 
+void http_request_on_answer(struct http_request *r, void (*fn)(void *ctx, const struct http_request *r, int status),
+			    void *ctx)
+{
+	r->on_answer = fn;
+	r->answer_ctx = ctx;
+}
+
 void http_request_read(struct http_request *r, const struct http_body_ops *ops, void *ctx)
 {
 	static const char go_ahead[] = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -29,6 +29,11 @@ size_t http_request_take_files(struct http_request *r, int files[CHANNEL_FILES_M
  * Handlers that answer later need this. */
 void http_request_on_closed(struct http_request *r, void (*fn)(void *ctx), void *ctx);
 
+/* fn is called with the status when the answer to this request begins. It must not use the request otherwise than to read
+ * its head. */
+void http_request_on_answer(struct http_request *r, void (*fn)(void *ctx, const struct http_request *r, int status),
+			    void *ctx);
+
 struct http_body_ops {
 	void (*on_data)(void *ctx, const void *data, size_t n);
 	/* The body is complete. After this, only on_closed may still be called. */

@@ -1,6 +1,7 @@
-# Installs packages into /opt/husk/deps: run by PID 1 in the container that prepares a set of dependencies. fd 198
-# holds {"name": "version", ...}. With --later it is run in a session, and installs into the user's own library. installed.R then lists the installed versions. Packages of the image count as
-# installed. If a version is not the repository's current one, it is fetched from the archive.
+# Installs packages into /opt/husk/deps: run by PID 1 in the container that prepares a set of dependencies. fd 198 holds
+# {"name": "version", ...}. With --later it is run in a session, and installs into the user's own library. installed.R
+# then lists the installed versions. Packages of the image count as installed. If a version is not the repository's
+# current one, it is fetched from the archive.
 
 later <- "--later" %in% commandArgs(TRUE)
 deps <- if (later) path.expand(sub(":.*", "", Sys.getenv("R_LIBS_USER"))) else "/opt/husk/deps"

@@ -344,6 +344,9 @@ def test_mcp_over_the_same_address(serving):
     assert reply.status == 200, reply
     assert len(reply.json["result"]["tools"]) == 7
     assert serving.call("POST", "/mcp", message, key="").status == 401
+    counters = serving.call("GET", "/metrics").ok().body.decode()
+    for status in (200, 401):
+        assert f'husk_http_requests_total{{route="/mcp",method="POST",status="{status}"}} ' in counters
 
 
 def test_a_trace_is_in_the_log(serve):

@@ -118,6 +118,23 @@ static void a_run_whose_client_left_is_not_started_again(void **state)
 	assert_null(fake_call_find(fake_only(fake), 2));
 }
 
+/* An answer to a prompt must not be typed twice. */
+static void an_interrupt_can_be_repeated(void **state)
+{
+	AUTO(freep) char *session = api_create();
+	AUTO(freep) char *runs = xasprintf("/v1/sessions/%s/runs", session);
+	AUTO(freep) char *interrupt = xasprintf("%s/1/interrupt", runs);
+	fake_on_call = hold;
+	AUTO(reply_release) struct reply run = api_call("POST", runs, NULL, "{\"text\": \"1\"}");
+	AUTO(reply_release) struct reply first = api_call("POST", interrupt, NAME, NULL);
+	AUTO(reply_release) struct reply second = api_call("POST", interrupt, NAME, NULL);
+	AUTO(freep) char *replayed = reply_field(&second, "Idempotent-Replayed");
+	fake_on_call = NULL;
+	assert_int_equal(first.status, 204);
+	assert_int_equal(second.status, 204);
+	assert_non_null(replayed);
+}
+
 static void answers_survive_a_killed_server(void **state)
 {
 	AUTO(reply_release) struct reply first = api_call("POST", "/v1/sessions", NAME, PYTHON);
@@ -139,6 +156,7 @@ int main(void)
 		TEST(a_request_under_way_is_a_conflict),
 		TEST(a_cancelled_request_may_be_repeated),
 		TEST(a_run_whose_client_left_is_not_started_again),
+		TEST(an_interrupt_can_be_repeated),
 		TEST(answers_survive_a_killed_server),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
