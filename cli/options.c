@@ -121,6 +121,7 @@ static const struct option_row {
 	FLAG("probe", probe),
 	FLAG("verbose", verbose),
 	FLAG("watch", watch),
+	FLAG("metrics", metrics),
 	FLAG("verify", verify),
 	FLAG("ipynb", ipynb),
 	STRING("thread", thread),
@@ -330,6 +331,10 @@ static int check(const struct options *o, struct fail *f)
 		return check_jupyter(o, f);
 	case VERB_REPL:
 		return check_repl(o, f);
+	case VERB_PS:
+		return o->metrics && (o->json || o->all || o->watch) ?
+			       fail_set(f, FAIL_INVALID, "--metrics cannot be combined with other options") :
+			       0;
 	case VERB_HISTORY:
 		return check_history(o, f);
 	case VERB_EXPORTS:

@@ -17,7 +17,7 @@ struct options {
 	bool json;			   /* doctor, ps, gc, exports, history, config */
 	bool probe;			   /* doctor */
 	bool verbose;			   /* doctor --probe */
-	bool watch;			   /* ps */
+	bool watch, metrics;		   /* ps */
 	bool verify;			   /* history */
 	bool ipynb;			   /* history */
 	bool all;			   /* stop, exports, ps */

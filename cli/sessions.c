@@ -1,7 +1,9 @@
 #include "cli/sessions.h"
 
+#include "attach/counters.h"
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "cli/columns.h"
 #include "cli/exit.h"
 #include "cli/report.h"
@@ -177,6 +179,26 @@ static void list_again(void *ctx)
 			       &(struct list_request){ .all = w->options->all, .on_done = on_list, .ctx = w }, &f);
 }
 
+static void on_counters(void *ctx, const char *text, size_t servers)
+{
+	if (!servers)
+		log_error("no server of this user is running, so there are no counters");
+	fputs(text, stdout);
+	fflush(stdout);
+	loop_stop(ctx, !servers ? EXIT_NO : ferror(stdout) ? EXIT_SYSTEM : EXIT_DONE);
+}
+
+static int print_metrics(const struct config *config)
+{
+	struct loop *loop = loop_new();
+	struct counters *counters = counters_ask(
+		&(struct counters_request){ .loop = loop, .config = config, .on_done = on_counters, .ctx = loop });
+	int code = loop_run(loop);
+	counters_free(counters);
+	loop_free(loop);
+	return code;
+}
+
 /* --- stop and gc ------------------------------------------------------------------------------------------------- */
 
 static void on_stop(void *ctx, size_t n, const struct fail *f)
@@ -247,7 +269,7 @@ int sessions_run(const struct options *options)
 	if (settings_load(&config, options->env_file, &f) < 0) {
 		return report_refusal(&f, options->verb);
 	}
-	int code = run(options, &config);
+	int code = options->metrics ? print_metrics(&config) : run(options, &config);
 	config_release(&config);
 	return code;
 }

@@ -267,7 +267,7 @@ static const struct help_verb verbs[N_VERBS] = {
 		.name = "ps",
 		.group = GROUP_SESSIONS,
 		.summary = "List the sessions of all servers of this user",
-		.usage = TEXT("[--json] [--all] [--watch]"),
+		.usage = TEXT("[--json] [--all] [--watch]", "--metrics"),
 		.text = TEXT(
 			"The columns are id, runtime, state, age, time without use, memory in MiB, and the server that owns the "
 			"session. Columns that do not fit are left out: in 80 columns, the names of sessions take the place of "
@@ -276,11 +276,12 @@ static const struct help_verb verbs[N_VERBS] = {
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "all", NULL, "Also list sessions that have ended, and how they ended." },
-			{ "watch", NULL, "List again every two seconds, until interrupted." }),
+			{ "watch", NULL, "List again every two seconds, until interrupted." },
+			{ "metrics", NULL, "Print the counters of all running servers, added up, in the text format of Prometheus." }),
 		.examples = PAIRS(
 			{ "husk ps --all", "List all sessions, including those that have ended." },
 			{ "husk ps --json | jq -r '.sessions[].session_id'", "Print the ids of sessions." }),
-		.codes = PAIRS(CODE_DONE, CODE_USAGE, CODE_SYSTEM),
+		.codes = PAIRS(CODE_DONE, { "1", "--metrics: no server is running." }, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_STOP] = {
 		.name = "stop",

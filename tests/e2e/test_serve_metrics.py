@@ -27,3 +27,5 @@ def test_runs_sessions_and_bytes_are_counted(serve):
     one.call("DELETE", f"/v1/sessions/{session}").ok()
     assert metrics(one)['husk_sessions_ended_total{cause="stopped"}'] == "1"
     assert session not in one.call("GET", "/metrics").body.decode()
+    local = one.husk("ps", "--metrics").stdout
+    assert 'husk_sessions_ended_total{cause="stopped"} 1\n' in local and "husk_build_info{" in local

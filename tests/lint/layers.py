@@ -40,7 +40,7 @@ REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/regist
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
 # Headers of attach/ that other faces may include to reach a running server.
-ATTACH = ("attach/client.h", "attach/open.h")
+ATTACH = ("attach/client.h", "attach/counters.h", "attach/open.h")
 
 # Folder -> what its files may include: folders (with all below them) and headers.
 LAYERS = {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "api/sockets.h"
+#include "attach/counters.h"
 #include "attach/open.h"
 #include "base/alloc.h"
 #include "tests/unit/attach-bench.h"
@@ -157,9 +158,15 @@ static void test_a_server_that_accepts_no_clients(void **state)
 
 static void test_a_server_that_is_full(void **state)
 {
+	static const char stream[] = "GET /v1/events HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n";
 	int others[256];
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+	char some[256];
+	/* Idle connections would make room. */
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
 		others[i] = local_server_connect(server);
+		assert_int_equal(write(others[i], stream, strlen(stream)), strlen(stream));
+		FAKE_UNTIL(fake, read(others[i], some, sizeof(some)) > 0);
+	}
 	open_session(session, NULL);
 	assert_null(opened);
 	assert_int_equal(got.fail.kind, FAIL_BUSY);
@@ -252,11 +259,50 @@ static void test_an_opening_can_be_cancelled(void **state)
 	assert_false(got.done);
 }
 
+static void counters_of_servers_are_added(void **state)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	struct samples *s = samples_new();
+	samples_add(s, "# HELP a First.\n# TYPE a counter\na{x=\"1\"} 2\n# TYPE b gauge\nb 0.5\n");
+	samples_add(
+		s,
+		"# HELP a Other.\n# TYPE a counter\na{x=\"1\"} 3\na{x=\"2 3\"} 1\nnonsense\nb x\n# TYPE b gauge\nb 2\n");
+	samples_print(s, &out);
+	samples_free(s);
+	assert_string_equal(buf_str(&out), "# HELP a First.\n# TYPE a counter\na{x=\"1\"} 5\na{x=\"2 3\"} 1\n"
+					   "# TYPE b gauge\nb 2.5\n");
+}
+
+struct counted {
+	char *text;
+	size_t servers;
+	bool done;
+};
+
+static void on_counted(void *ctx, const char *text, size_t servers)
+{
+	*(struct counted *)ctx = (struct counted){ xstrdup(text), servers, true };
+}
+
+static void counters_come_from_all_sockets(void **state)
+{
+	struct counted counted = { 0 };
+	struct counters *counters = counters_ask(&(struct counters_request){
+		.loop = b.loop, .config = &b.config, .on_done = on_counted, .ctx = &counted });
+	FAKE_UNTIL(fake, counted.done);
+	counters_free(counters);
+	assert_int_equal(counted.servers, 1);
+	assert_non_null(strstr(counted.text, "\nhusk_sessions{state=\"idle\"} "));
+	free(counted.text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, attach_bench_begin, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counters_of_servers_are_added),
+		TEST(counters_come_from_all_sockets),
 		TEST(test_a_server_is_found_by_its_socket),
 		TEST(test_two_clients_open_a_session_at_the_same_time),
 		TEST(test_a_stale_socket_is_swept),

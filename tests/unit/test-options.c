@@ -46,6 +46,8 @@ static void parses_options(void **state)
 	expect(ARGV(S("stop"), S("--all")), VERB_STOP, NULL, NULL);
 	expect(ARGV(S("gc"), S("--exports"), S("--older"), S("7d"), S("--yes")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("ps"), S("--all")), VERB_PS, NULL, NULL);
+	expect(ARGV(S("ps"), S("--metrics")), VERB_PS, NULL, NULL);
+	expect(ARGV(S("ps"), S("--metrics"), S("--json")), 0, NULL, "--metrics cannot be combined with other options");
 	expect(ARGV(S("history")), VERB_HISTORY, NULL, NULL);
 	expect(ARGV(S("gc"), S("--exports"), S("--images"), S("--older"), S("30d")), VERB_GC, NULL, NULL);
 	expect(ARGV(S("gc"), S("--json")), VERB_GC, NULL, NULL);
