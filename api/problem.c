@@ -30,7 +30,7 @@ static const struct {
 	{ CAUSE_PATH_OUTSIDE, 403 }, { CAUSE_FILE_DENIED, 403 },   { CAUSE_NOT_DIRECTORY, 409 },
 	{ CAUSE_IS_DIRECTORY, 409 }, { CAUSE_NOT_FILE, 409 },	   { CAUSE_FILE_EXISTS, 409 },
 	{ CAUSE_NOT_EMPTY, 409 },    { CAUSE_FILE_CHANGED, 412 },  { CAUSE_NO_ROOM, 507 },
-	{ CAUSE_FILE_LIMIT, 422 },
+	{ CAUSE_FILE_LIMIT, 422 },   { CAUSE_PORT_REFUSED, 502 },
 };
 
 int problem_status(const struct fail *f)

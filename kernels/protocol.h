@@ -9,7 +9,7 @@
 #ifndef HUSK_PROTOCOL_AHEAD /* 1 in a test of a newer server */
 #define HUSK_PROTOCOL_AHEAD 0
 #endif
-#define PROTOCOL_VERSION (3 + HUSK_PROTOCOL_AHEAD)
+#define PROTOCOL_VERSION (4 + HUSK_PROTOCOL_AHEAD)
 #define PROTOCOL_VERSION_MIN (PROTOCOL_VERSION - 1)
 
 #define PING_PAYLOAD_MAX 64u
@@ -97,6 +97,12 @@
 #define RELAY_DATA_MAX (32u << 10)
 /* Limits for a request and for the head of an answer, as JSON. */
 #define RELAY_HEAD_MAX (32u << 10)
+
+/* Streams: connections through the line. Each side of a stream sends at most one window of bytes without credit. */
+#define STREAMS_MAX 128u
+#define STREAM_WINDOW (64u << 10)
+#define STREAM_DATA_MAX (32u << 10)
+#define STREAM_OPEN_MAX 1024u
 
 /* A session's id: base32, lower case. An install claims its container with an empty one. */
 #define SESSION_ID_LEN 26
@@ -233,6 +239,14 @@ enum frame_type {
 	FRAME_FILES_FETCH = 85,
 	FRAME_FILES_WRITE = 86,
 	FRAME_ITEM = 87, /* from PID 1 */
+
+	/* Streams, in both directions, with a PID 1 whose HELLO has `streams`. Since version 4. */
+	FRAME_STREAM_OPEN = 90,
+	FRAME_STREAM_ACCEPT = 91,
+	FRAME_STREAM_REFUSE = 92,
+	FRAME_STREAM_DATA = 93,
+	FRAME_STREAM_CREDIT = 94,
+	FRAME_STREAM_END = 95,
 };
 
 #endif

@@ -277,6 +277,21 @@ void terminal_signal(struct op *op, int signo);
 void terminal_taken(struct op *op, size_t n);
 void terminal_resize(struct op *op, int rows, int cols);
 
+/* --- ports ------------------------------------------------------------------------------------------------------ */
+struct port_request {
+	const char *session_id;
+	uint16_t port; /* a server in the session listens on it, on its loopback address or on all */
+	/* It is connected. fd is a stream socket, which the callee owns. Closing it ends the connection. */
+	void (*on_open)(void *ctx, int fd);
+	/* Called once, at last. f NULL: both sides have sent everything. CAUSE_PORT_REFUSED: there is no server, or it
+	 * accepts no connections. */
+	void (*on_end)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+/* Connects to a server in a session, also if the session has no network. The session counts as used while bytes
+ * pass. Cancelling the op resets the connection. */
+struct op *manager_port(struct conversation *c, const struct port_request *req, struct fail *f);
+
 /* --- tasks ------------------------------------------------------------------------------------------------------- */
 /* A task is a run with a handle instead of a waiting caller. The handle is random, known only to its conversation, and
  * stored before it is delivered. The result can be fetched any number of times, also from the next server, until

@@ -29,6 +29,7 @@ static void dismiss(struct client *client)
 		files_orphan(&client->controller->files);
 		consoles_orphan(client->controller->consoles);
 		relay_orphan(&client->controller->relay);
+		streams_orphan(&client->controller->streams);
 	}
 }
 
@@ -241,6 +242,11 @@ static int to_relay(struct controller *c, const struct frame *f)
 	return relay_frame(&c->relay, f);
 }
 
+static int to_streams(struct controller *c, const struct frame *f)
+{
+	return streams_frame(&c->streams, f);
+}
+
 static int on_credit(struct controller *c, const struct frame *f)
 {
 	return consoles_have(c->consoles, f->header.call) ? to_consoles(c, f) : to_files(c, f);
@@ -285,6 +291,13 @@ static const struct route {
 	[FRAME_CONSOLE_SIZE] = { to_consoles },
 	[FRAME_CONSOLE_DATA] = { to_consoles },
 	[FRAME_CONSOLE_SIGNAL] = { to_consoles },
+
+	[FRAME_STREAM_OPEN] = { to_streams, true },
+	[FRAME_STREAM_ACCEPT] = { to_streams },
+	[FRAME_STREAM_REFUSE] = { to_streams },
+	[FRAME_STREAM_DATA] = { to_streams },
+	[FRAME_STREAM_CREDIT] = { to_streams },
+	[FRAME_STREAM_END] = { to_streams },
 
 	[FRAME_RELAY_ANSWER] = { to_relay },
 	[FRAME_RELAY_DATA] = { to_relay },
@@ -432,6 +445,8 @@ int controller_init(struct controller *c)
 	sender_init(&c->sender, c->runs);
 	files_init(&c->files, &c->sender, c->home);
 	relay_init(&c->relay, c->poller, &c->sender);
+	streams_init(&c->streams, c->poller, &c->sender);
+	c->streams.refuses = c->consoles->refuses;
 	for (size_t i = 0; i < ARRAY_LEN(c->clients); i++)
 		c->clients[i] = (struct client){ .fd = -1 };
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));
@@ -462,22 +477,27 @@ void controller_answer(struct controller *c, uint32_t call, const void *json, si
 		(void)sender_raw(&c->sender, FRAME_ANSWER, call, json, n);
 }
 
-/* Produces frames that are created only when there is room for them. Files and consoles take turns to be first, since
- * the first may use up the room. */
-static bool produce(struct controller *c, bool files_first)
+/* Produces frames that are created only when there is room for them. Files, consoles and streams take turns to be
+ * first, since the first may use up the room. */
+static bool produce(struct controller *c, unsigned turn)
 {
-	bool files = files_first && files_step(&c->files);
-	bool consoles = consoles_step(c->consoles);
-	return (files_first ? files : files_step(&c->files)) || consoles;
+	bool more = false;
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned which = (turn + i) % 3;
+		more |= which == 0 ? streams_step(&c->streams) :
+			which == 1 ? files_step(&c->files) :
+				     consoles_step(c->consoles);
+	}
+	return more;
 }
 
 /* 0 if everything is sent, 1 if the socket is full, -errno. */
 static int send_with_files(struct controller *c, int fd, bool *ret_more)
 {
 	int r = 0;
-	for (int i = 0; i < FLUSHES_A_TURN && r == 0; i++) {
+	for (unsigned i = 0; i < FLUSHES_A_TURN && r == 0; i++) {
 		r = sender_flush(&c->sender, fd);
-		*ret_more = r >= 0 && produce(c, i % 2);
+		*ret_more = r >= 0 && produce(c, i);
 		if (!sender_pending(&c->sender))
 			break;
 	}

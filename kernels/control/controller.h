@@ -8,6 +8,7 @@
 #include "kernels/files/files.h"
 #include "kernels/packages/relay.h"
 #include "kernels/runs/sender.h"
+#include "kernels/streams/streams.h"
 #include "kernels/system/frames.h"
 #include "kernels/system/poller.h"
 
@@ -46,6 +47,7 @@ struct controller {
 	struct sender sender;
 	struct files files;
 	struct relay relay;
+	struct streams streams;
 	struct client {
 		struct controller *controller;
 		int fd;	      /* -1 = free */

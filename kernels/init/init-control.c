@@ -102,6 +102,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "queries", json_true());
 	json_object_set_new(hello, "links", json_true());
 	json_object_set_new(hello, "files", json_true());
+	json_object_set_new(hello, "streams", json_true());
 	add_state(i, hello);
 }
 

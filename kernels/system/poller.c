@@ -2,8 +2,9 @@
 
 #include "kernels/system/clock.h"
 
-/* More than PID 1 ever has open: signals, two listeners with their clients, a controller, a link, four pipes. */
-#define WATCHES_MAX 64
+/* More than PID 1 ever has open: signals, listeners with their clients, a controller, a link, pipes, terminals, and
+ * STREAMS_MAX streams. */
+#define WATCHES_MAX 256
 
 void poller_init(struct poller *p)
 {

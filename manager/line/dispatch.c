@@ -25,6 +25,7 @@ void dispatch_init(struct dispatch *d, struct loop *loop, const struct config *c
 	list_init(&d->transfers);
 	list_init(&d->status_waiters);
 	list_init(&d->consoles);
+	list_init(&d->streams);
 	list_init(&d->queries);
 	d->ack_soon = timer_new(loop, on_ack_soon, d);
 }

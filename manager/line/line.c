@@ -7,6 +7,7 @@
 #include "base/watchdog.h"
 #include "base/work.h"
 #include "manager/line/console.h"
+#include "manager/line/line-stream.h"
 #include "manager/line/queries.h"
 #include "manager/line/run.h"
 #include "manager/line/status.h"
@@ -93,6 +94,14 @@ static void lose_consoles(struct line *l)
 	consoles_lost(&l->dispatch, &f);
 }
 
+static void lose_streams(struct line *l)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(&f, FAIL_ENGINE, CAUSE_STREAM_BROKE, "the connection to the session broke");
+	fail_hint(&f, "Connect again; the session still exists if its container does.");
+	line_streams_lost(&l->dispatch, &f);
+}
+
 static void broken(struct line *l, const struct fail *f)
 {
 	disconnect(l);
@@ -100,6 +109,7 @@ static void broken(struct line *l, const struct fail *f)
 	/* If the container died, line_cut() reports it with the reason. */
 	if (!l->closed && f->kind != FAIL_DIED) {
 		lose_consoles(l);
+		lose_streams(l);
 		queries_lost(&l->dispatch, /* why= */ NULL);
 	}
 	if (l->closed)
@@ -168,6 +178,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.has_queries = hello.queries;
 	l->dispatch.links = hello.links;
 	l->dispatch.has_files = hello.files;
+	l->dispatch.has_streams = hello.streams;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
 	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);
@@ -204,6 +215,11 @@ static int on_answer(struct line *l, const struct wire_frame *frame)
 	return queries_frame(&l->dispatch, frame);
 }
 
+static int on_stream(struct line *l, const struct wire_frame *frame)
+{
+	return line_streams_frame(&l->dispatch, frame);
+}
+
 static int on_relay(struct line *l, const struct wire_frame *frame)
 {
 	return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
@@ -225,6 +241,12 @@ static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 	[FRAME_PONG] = on_pong,
 	[FRAME_INFO] = on_info,
 	[FRAME_ANSWER] = on_answer,
+
+	[FRAME_STREAM_ACCEPT] = on_stream,
+	[FRAME_STREAM_REFUSE] = on_stream,
+	[FRAME_STREAM_DATA] = on_stream,
+	[FRAME_STREAM_CREDIT] = on_stream,
+	[FRAME_STREAM_END] = on_stream,
 
 	[FRAME_RELAY_GET] = on_relay,
 	[FRAME_RELAY_CANCEL] = on_relay,
@@ -493,6 +515,7 @@ void line_cut(struct line *l, enum ending ending, const struct fail *why)
 {
 	runs_cut(&l->dispatch, ending, why);
 	consoles_lost(&l->dispatch, why);
+	line_streams_lost(&l->dispatch, why);
 	queries_lost(&l->dispatch, why);
 	status_lost(&l->dispatch);
 }
@@ -504,7 +527,8 @@ struct dispatch *line_dispatch(struct line *l)
 
 bool line_busy(const struct line *l)
 {
-	return runs_busy(&l->dispatch) || transfers_busy(&l->dispatch) || consoles_busy(&l->dispatch);
+	return runs_busy(&l->dispatch) || transfers_busy(&l->dispatch) || consoles_busy(&l->dispatch) ||
+	       !list_empty(&l->dispatch.streams);
 }
 
 const char *line_transport(const struct line *l)
@@ -518,6 +542,7 @@ struct line *line_free(struct line *l)
 		return NULL;
 	runs_release(&l->dispatch);
 	consoles_release(&l->dispatch);
+	line_streams_release(&l->dispatch);
 	queries_release(&l->dispatch);
 	status_release(&l->dispatch);
 	dispatch_flush(&l->dispatch);

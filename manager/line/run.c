@@ -144,12 +144,10 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 static struct run *begin_again(struct dispatch *d, struct run *run, const struct wire_frame *frame)
 {
 	struct wire_call call = wire_read_call(frame);
-	/* Since version 3 the first hello names all runs. Any other run has already been reported, but its
-	 * acknowledgement was lost. */
-	if (!run && (frame->call > d->last_earlier || d->version >= 3))
-		return NULL;
+	/* The first hello names all runs. Any other run has already been reported, but its acknowledgement was
+	 * lost. */
 	if (!run)
-		run = run_new(d, frame->call, call.kind);
+		return NULL;
 	run_record_replay(run, &call);
 	run_prompt_restart(run);
 	run->ended = false;

@@ -6,8 +6,6 @@
 #include "base/utf8.h"
 
 #define LIMIT_MS 3000
-/* Protocol version: an older PID 1 does not know STATUS. */
-#define VERSION_OF_STATUS 3
 #define TEXT_CHARS 120
 /* All waiters share one number, so one answer serves all of them. */
 #define CALL 1
@@ -51,7 +49,7 @@ void status_start(struct status_waiter *w, struct dispatch *d)
 	w->dispatch = d;
 	list_append(&d->status_waiters, &w->node);
 	w->limit = timer_new(d->loop, on_limit, w);
-	bool sent = d->open && d->version >= VERSION_OF_STATUS;
+	bool sent = d->open;
 	timer_start(w->limit, sent ? LIMIT_MS : 0, 0);
 	if (sent)
 		dispatch_send_frame(d, FRAME_STATUS, CALL);

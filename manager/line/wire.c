@@ -58,13 +58,22 @@ static int64_t payload_max(uint8_t type)
 		return CONSOLE_DATA_MAX;
 	case FRAME_MAP:
 		return 16 * FILE_MAP_PIECES_A_FRAME;
+	case FRAME_STREAM_OPEN:
+		return STREAM_OPEN_MAX;
+	case FRAME_STREAM_REFUSE:
+		return 4096;
+	case FRAME_STREAM_DATA:
+		return STREAM_DATA_MAX;
 	case FRAME_CREDIT:
 	case FRAME_RELAY_CREDIT:
+	case FRAME_STREAM_CREDIT:
 		return 4;
 	case FRAME_RELAY_GET:
 		return RELAY_HEAD_MAX;
 	case FRAME_FILE:
 	case FRAME_RELAY_CANCEL:
+	case FRAME_STREAM_ACCEPT:
+	case FRAME_STREAM_END:
 		return 0;
 	default:
 		return -1; /* PID 1 must not send it */
@@ -345,6 +354,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.queries = json_is_true(json_object_get(hello, "queries")),
 		.links = json_is_true(json_object_get(hello, "links")),
 		.files = json_is_true(json_object_get(hello, "files")),
+		.streams = json_is_true(json_object_get(hello, "streams")),
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));

@@ -99,6 +99,18 @@ void wire_put_console_size(struct buf *out, uint32_t call, int rows, int cols);
 void wire_put_credit(struct buf *out, uint32_t call, uint32_t n);
 /* Bytes that PID 1 has processed; -1 if the frame is malformed. */
 int wire_read_credit(const struct wire_frame *frame, uint32_t *ret);
+
+/* A connection to a port of the session, for a PID 1 whose hello says that it supports streams. */
+void wire_put_stream_open(struct buf *out, uint32_t number, uint16_t port);
+void wire_put_stream_credit(struct buf *out, uint32_t number, uint32_t n);
+void wire_put_stream_refuse(struct buf *out, uint32_t number, const char *cause);
+enum wire_refusal {
+	WIRE_REFUSAL_REFUSED, /* also for an unknown cause */
+	WIRE_REFUSAL_LIMIT,
+	WIRE_REFUSAL_TIMEOUT,
+};
+enum wire_refusal wire_read_stream_refuse(const struct wire_frame *frame);
+
 struct wire_console_end {
 	bool refused;	  /* no program was started */
 	enum cause cause; /* of the refusal */
@@ -157,6 +169,7 @@ struct wire_hello {
 	bool queries;		/* supports QUERY frames */
 	bool links;		/* supports ENTRY_LINK */
 	bool files;		/* supports requests about files in place */
+	bool streams;		/* supports streams */
 	uint64_t lease_seconds; /* PID 1's own; 0 = not reported */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;

@@ -60,6 +60,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_OLD_SESSION] = "old_session",
 	[CAUSE_INTERPRETER_BUSY] = "interpreter_busy",
 	[CAUSE_CANNOT_ANSWER] = "cannot_answer",
+	[CAUSE_PORT_REFUSED] = "port_refused",
 	[CAUSE_NO_TASK] = "no_task",
 	[CAUSE_TASK_EXPIRED] = "task_expired",
 	[CAUSE_NO_ANSWER] = "no_answer",

@@ -70,6 +70,7 @@ enum cause {
 	CAUSE_OLD_SESSION,	/* the session's PID 1 is from an older Husk and does not support the request */
 	CAUSE_INTERPRETER_BUSY, /* the interpreter answers queries only while it is idle */
 	CAUSE_CANNOT_ANSWER,	/* the interpreter does not support the query, or its answer is unusable */
+	CAUSE_PORT_REFUSED,	/* no server of the session accepts connections on this port */
 	CAUSE_NO_TASK,
 	CAUSE_TASK_EXPIRED,
 

@@ -12,8 +12,6 @@
 
 /* Maximum timeout of a run that may last as long as its session. */
 #define LIFETIME_MAX_SECONDS (7 * 86400)
-/* Waits and tasks need marks, which the protocol has since this version (docs/protocol.md). */
-#define VERSION_OF_MARKS 3
 
 struct run_op {
 	struct op op;
@@ -253,8 +251,7 @@ static void on_task_due(void *ctx)
 static void expect_task(struct run_op *o)
 {
 	uint64_t after = o->request.task_after_seconds * 1000, waited = loop_now_ms() - o->requested_ms;
-	if (!o->request.on_task || o->request.has_wait || o->request.detached ||
-	    session_dispatch(o->op.entry->session)->version < VERSION_OF_MARKS)
+	if (!o->request.on_task || o->request.has_wait || o->request.detached)
 		return;
 	o->becomes_task = timer_new(o->op.registry->loop, on_task_due, o);
 	timer_start(o->becomes_task, after - MIN(waited, after), 0);
@@ -378,23 +375,9 @@ static int join(struct run_op *o, struct fail *f)
 	return run_join(d, request->run, request->wait_seconds * 1000, &o->waiter, f);
 }
 
-static int check_version(const struct run_op *o, struct fail *f)
-{
-	const struct dispatch *d = session_dispatch(o->op.entry->session);
-	bool needed = o->request.interactive || o->request.has_wait || o->request.run || o->request.restart ||
-		      o->request.detached || o->env_names || o->cwd;
-	if (!needed || !d->version || d->version >= VERSION_OF_MARKS)
-		return 0;
-	return cause_set(
-		f, FAIL_INVALID, CAUSE_OLD_SESSION,
-		"this session was created by an older Husk, which does not support waits, variables and directories of a run");
-}
-
 static int start(struct op *op, struct fail *f)
 {
 	struct run_op *o = run_op_of(op);
-	if (check_version(o, f) < 0)
-		return -1;
 	if (o->request.run)
 		return join(o, f);
 	return begin(o, o->text ? o->text : o->request.text, f);

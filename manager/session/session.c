@@ -80,8 +80,6 @@ static void on_hello(void *ctx, const struct wire_hello *hello)
 	}
 	/* Older versions of Husk had no claims: their containers belonged to a session from the start. */
 	s->claimed |= *hello->session || s->state == SESSION_ADOPTING;
-	if (s->state == SESSION_ADOPTING)
-		session_dispatch(s)->last_earlier = hello->last_call;
 	if (s->claimed)
 		note_lifetime(s, hello->has_lifetime, hello->lifetime_left_seconds);
 	s->kernel_up |= hello->kernel_ready;

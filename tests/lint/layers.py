@@ -54,9 +54,10 @@ LAYERS = {
     "kernels/disk": DISK,
     "kernels/files": (*RUNS, *DISK, "kernels/files/"),
     "kernels/packages": PACKAGES,
+    "kernels/streams": (*RUNS, "kernels/streams/"),
     "kernels/cells": (*RUNS, "kernels/cells/"),
     "kernels/commands": (*PACKAGES, "kernels/commands/"),
-    "kernels/control": (*PACKAGES, "kernels/files/", "kernels/commands/", "kernels/control/"),
+    "kernels/control": (*PACKAGES, "kernels/files/", "kernels/streams/", "kernels/commands/", "kernels/control/"),
     "kernels/init": (*BASE, "kernels/"),
     "kernels": (*BASE, "kernels/"),
     # Shared by both ends of Jupyter's protocol.
@@ -108,7 +109,7 @@ SHOWN = (*BASE, "manager/model/", "manager/manager.h", "manager/access.h", "mana
 # Third-party header -> where it may be included.
 ADAPTERS = {
     "husk.h": r"libhusk/examples/[^/]*\.c",
-    "uv.h": r"base/(loop|stream|listener|child|work|ready|watchdog)\.c",
+    "uv.h": r"base/(loop|stream|listener|duplex|child|work|ready|watchdog)\.c",
     "curl/curl.h": r"base/fetch\.c",
     "llhttp.h": r"http/parser\.c",
     "wslay/wslay.h": r"http/websocket\.c",

@@ -14,8 +14,10 @@ OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL
 TAKE, STATUS, INPUT = 50, 51, 52
 CONSOLE, CONSOLE_SIZE, CONSOLE_DATA, CONSOLE_ERR, CONSOLE_SIGNAL = 60, 61, 62, 63, 64
 QUERY, ANSWER = 70, 71
+STREAM_OPEN, STREAM_ACCEPT, STREAM_REFUSE, STREAM_DATA, STREAM_CREDIT, STREAM_END = range(90, 96)
 FILES_LIST, FILES_STAT, FILES_DELETE, FILES_MAKE, FILES_READ, FILES_FETCH, FILES_WRITE, ITEM = range(80, 88)
-RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, FILE_ITSELF, CONSOLE_DATA, CONSOLE_ERR, ITEM}
+RAW = {PING, PONG, OUT, ERR, OUT_TAIL, ERR_TAIL, ENTRY, DATA, CREDIT, MAP, FILE_ITSELF, CONSOLE_DATA, CONSOLE_ERR, ITEM, STREAM_ACCEPT,
+       STREAM_DATA, STREAM_CREDIT, STREAM_END}
 FILE, DIRECTORY, SYMLINK, LINK, OTHER = 1, 2, 3, 4, 5
 LINKED = 0x8000  # flag in a file's mode: hard links to the file may follow
 WINDOW = 1 << 20
@@ -131,7 +133,7 @@ class Client:
                 return frame
             self.waiting.append(frame)
 
-    def hello(self, fence=1, version=3, min_version=2):
+    def hello(self, fence=1, version=4, min_version=3):
         self.send(HELLO, 0, {"version": version, "min_version": min_version, "fence": fence})
         frame = self.read_frame()
         assert frame.type == HELLO, frame

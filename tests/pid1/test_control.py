@@ -16,7 +16,7 @@ pytestmark = pytest.mark.each_stream
 def test_hello(box):
     client = box.attach()
     hello = client.greeting
-    assert hello["version"] == 3 and hello["runtime"] == "fake" and hello["last_call"] == 0 and "session" not in hello
+    assert hello["version"] == 4 and hello["runtime"] == "fake" and hello["last_call"] == 0 and "session" not in hello
     assert hello["lease_seconds"] == 300 and "lifetime_left_seconds" not in hello
     again = box.attach()
     assert again.greeting["kernel"] == "ready" and again.greeting["language_version"] == "fake 1.0"
@@ -27,7 +27,7 @@ def test_hello_reports_lifetime_and_lease(make_box):
     assert 95 <= hello["lifetime_left_seconds"] <= 100 and hello["lease_seconds"] == 50
 
 
-@pytest.mark.parametrize("version, low, chosen", [(3, 2, 3), (2, 1, 2), (5, 1, 3), (5, 4, 0), (1, 1, 0)])
+@pytest.mark.parametrize("version, low, chosen", [(4, 3, 4), (3, 2, 3), (6, 1, 4), (6, 5, 0), (2, 1, 0)])
 def test_the_version_is_negotiated(box, version, low, chosen):
     client = box.attach(hello=False)
     if chosen:
@@ -64,7 +64,7 @@ def test_attach_rejects_a_listener_that_is_not_pid_1(box, client):
 def test_a_lower_epoch_is_rejected_and_a_higher_one_takes_over(box):
     first = box.attach(fence=5)
     low = box.attach(hello=False)
-    low.send(frames.HELLO, 0, {"version": 2, "min_version": 1, "fence": 4})
+    low.send(frames.HELLO, 0, {"version": 4, "min_version": 3, "fence": 4})
     assert low.read_frame() == frames.Frame(frames.EVENT, 0, {"event": "fenced", "fence": 5})
     low.wait_closed()
     assert first.ping() == b"ping"

@@ -91,7 +91,7 @@ def test_only_one_controller_at_a_time(make_box, line):
     assert newcomer.is_idle(1.5)
     attached.process.stdin.close()
     late = newcomer.accept()
-    late.send(frames.HELLO, 0, {"version": 2, "min_version": 1, "fence": 1})
+    late.send(frames.HELLO, 0, {"version": 4, "min_version": 3, "fence": 1})
     assert late.event("fenced")["fence"] == 2
 
 

@@ -129,7 +129,7 @@ static int set_up(void **state)
 		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken } });
 	line_open(b.line);
 	loop_run(b.loop);
-	put(&hello, FRAME_HELLO, "{\"version\":3,\"kernel\":\"ready\",\"last_call\":0,\"lease_seconds\":60}");
+	put(&hello, FRAME_HELLO, "{\"version\":4,\"kernel\":\"ready\",\"last_call\":0,\"lease_seconds\":60}");
 	say(&hello);
 	b.waiter = (struct run_waiter){ .on_end = on_end, .on_output = on_output, .on_display = on_display };
 	b.call = run_start(

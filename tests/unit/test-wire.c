@@ -61,14 +61,14 @@ static int hello(const char *json, struct wire_hello *ret)
 static void test_hello(void **state)
 {
 	struct wire_hello h;
-	assert_int_equal(hello("{\"version\":2,\"last_call\":4,\"kernel\":\"ready\"}", &h), 0);
+	assert_int_equal(hello("{\"version\":3,\"last_call\":4,\"kernel\":\"ready\"}", &h), 0);
 	assert_int_equal(h.last_call, 4);
 	assert_true(h.kernel_ready);
-	assert_int_equal(hello("{\"version\":2}", &h), 0);
+	assert_int_equal(hello("{\"version\":3}", &h), 0);
 	assert_false(h.kernel_ready);
 	assert_int_equal(hello("{\"version\":99}", &h), -1);
-	assert_int_equal(hello("{\"version\":2,\"last_call\":-1}", &h), -1);
-	assert_int_equal(hello("{\"version\":2,\"last_call\":4294967295}", &h), -1);
+	assert_int_equal(hello("{\"version\":3,\"last_call\":-1}", &h), -1);
+	assert_int_equal(hello("{\"version\":3,\"last_call\":4294967295}", &h), -1);
 	assert_int_equal(hello("nonsense", &h), -1);
 }
 
