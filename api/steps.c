@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "api/auth.h"
+#include "api/body.h"
 #include "api/conversations.h"
 #include "api/host.h"
 #include "api/lookup.h"
@@ -12,12 +13,7 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/json.h"
-#include "base/shape.h"
 #include "base/utf8.h"
-
-/* Limits of a JSON body, since each `[` takes a hundred times its size in memory. */
-#define DEPTH_MAX 64
-#define VALUES_MAX 100000
 
 /* --- decoding ------------------------------------------------------------------------------------------------------ */
 
@@ -54,17 +50,9 @@ static bool decode_query(struct exchange *x)
 static void on_body(void *ctx, const void *data, size_t n)
 {
 	struct exchange *x = ctx;
-	struct shape shape = shape_of(data, n);
-	json_error_t error;
-	if (shape.depth > DEPTH_MAX || shape.values + shape.containers > VALUES_MAX) {
-		exchange_problem(x, 400, "The body has too many values, or they are nested too deeply.", NULL);
-		return;
-	}
-	x->body = n ? json_loadb(data, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error) : json_object();
-	if (!json_is_object(x->body)) {
-		AUTO(freep) char *detail =
-			x->body ? xstrdup("The body is not a JSON object.") :
-				  xasprintf("The body is not valid JSON: %s (line %d).", error.text, error.line);
+	AUTO(freep) char *detail = NULL;
+	x->body = body_parse(data, n, &detail);
+	if (!x->body) {
 		exchange_problem(x, 400, detail, "Send a JSON object with Content-Type: application/json.");
 		return;
 	}

@@ -3,10 +3,8 @@
 #include "base/alloc.h"
 #include "mcp/result.h"
 #include "mcp/tools.h"
+#include "tests/fuzz/decoded.h"
 #include "tests/fuzz/fuzz.h"
-
-/* Twenty problems, each of which echoes at most a few hundred bytes. */
-#define PROBLEMS_TEXT_MAX 32768
 
 static const struct config config = {
 	.memory_limit = 1u << 30,
@@ -20,27 +18,11 @@ static const struct config config = {
 	.max_lifetime = 3600,
 };
 
-static void check_accepted(const struct arg *a, const void *at)
-{
-	const char *s = a->type == ARG_STRING ? *(const char *const *)at : NULL;
-	int64_t i = a->type == ARG_INT ? *(const int64_t *)at : 0;
-	json_t *o = a->type == ARG_OBJECT ? *(json_t *const *)at : NULL;
-	CHECK(!(a->flags & ARG_REQUIRED) || a->type != ARG_STRING || s);
-	if (s) {
-		CHECK(utf8_valid(s, strlen(s)));
-		CHECK(a->max <= 0 || strlen(s) <= (size_t)a->max);
-		CHECK(!(a->flags & ARG_NONEMPTY) || a->flags & ARG_BLANK || s[strspn(s, " \t\r\n")]);
-	}
-	CHECK(a->type != ARG_INT || a->flags & ARG_ABSENT || a->max <= a->min || (i >= a->min && i <= a->max));
-	CHECK(!o || json_is_object(o));
-}
-
 static void check_refused(const json_t *problems)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	AUTO(freep) char *text = args_problems_text(problems);
-	CHECK(json_array_size(problems) > 0 && *text && strlen(text) < PROBLEMS_TEXT_MAX &&
-	      utf8_valid(text, strlen(text)));
+	AUTO(freep) char *text = decoded_problems(problems);
+	CHECK(text);
 	fail_set(&f, FAIL_INVALID, "%s", text);
 	check_sendable(result_of_fail(&f, &(struct fail_context){ .details = (json_t *)problems,
 								  .structured = true,
@@ -67,7 +49,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 	json_auto_t *problems = args_decode(table, args, decoded);
 	if (problems)
 		check_refused(problems);
-	for (const struct arg *a = table; !problems && a->name; a++)
-		check_accepted(a, decoded + a->offset);
+	else
+		CHECK(decoded_fits(table, args, decoded, /* defaults= */ true));
 	return 0;
 }

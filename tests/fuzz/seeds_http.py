@@ -97,4 +97,21 @@ def mcp_http():
     }
 
 
-TARGETS = {"http": http, "mcp-http": mcp_http, "websocket": websocket}
+def bodies():
+    """The first byte picks a route with a JSON body."""
+    found = {
+        "session": b'{"language": "python", "dependencies": {"pandas": "2.2.3", "numpy": null}, "memory": "4g", "cpus": 1.5, "env": {"A": ""}}',
+        "run": b'{"kind": "cell", "text": "1 + 1", "timeout": "30", "cwd": "/tmp", "interactive": true, "rows": 24, "cols": 80}',
+        "imports": b'{"files": [{"content": "YQ==", "encoding": "base64", "destination": "a"}, {"session": "s", "path": "a"}]}',
+        "key": b'{"name": "a", "scopes": ["run", 3, "a\\u0000b"], "max_memory": "16g", "max_streams": 1e3}',
+        "labels": b'{"labels": {"a": "\\ud800", "b": []}, "keep_alive": "true"}',
+        "packages": b'{"packages": {"pandas": ""}, "unknown": {}}',
+        "query": b'{"code": "\xc3\xbc", "cursor": -1, "detail": 1}',
+    }
+    made = {name: bytes([i]) + body for i, (name, body) in enumerate(found.items())}
+    broken = {"empty": b"", "list": b"[]", "deep": b'{"a":' * 65 + b"1" + b"}" * 65, "twice": b'{"name": "a", "name": "b"}',
+              "not-utf8": b'{"name": "\xff"}', "open": b'{"name": "a'}
+    return {**made, **{name: b"\0" + body for name, body in broken.items()}}
+
+
+TARGETS = {"bodies": bodies, "http": http, "mcp-http": mcp_http, "websocket": websocket}
