@@ -291,7 +291,7 @@ const struct route routes_copies[] = {
 	  .body = export_table,
 	  .body_size = sizeof(struct files_body),
 	  .answers = answers,
-	  .example = "--json '{\"files\": [{\"path\": \"report.pdf\"}]}'",
+	  .example = "--json '{\"files\": [{\"path\": \"data.csv\"}]}'",
 	  .handle = post_exports },
 	{ 0 },
 };

@@ -215,6 +215,7 @@ const struct route routes_events[] = {
 	  .query_size = sizeof(struct events_query),
 	  .defaults = events_defaults,
 	  .answers = answers,
+	  .example = "?after=0&limit=20",
 	  .handle = get_session_events },
 	{ .method = HTTP_METHOD_GET,
 	  .path = "/v1/events",
@@ -227,6 +228,7 @@ const struct route routes_events[] = {
 	  .query_size = sizeof(struct events_query),
 	  .defaults = events_defaults,
 	  .answers = answers,
+	  .example = "?after=0&wait=30",
 	  .handle = get_all_events },
 	{ 0 },
 };

@@ -393,6 +393,7 @@ const struct route routes_files[] = {
 	  .query_size = sizeof(struct files_query),
 	  .defaults = list_defaults,
 	  .answers = get_answers,
+	  .example = "-O",
 	  .handle = get_file },
 	{ .method = HTTP_METHOD_PUT,
 	  .path = FILES_PATH,
@@ -404,6 +405,7 @@ const struct route routes_files[] = {
 	  .text = "The body replaces the file when it is complete. If-Match replaces only that version (`*` = any), "
 		  "`If-None-Match: *` only makes a new file. A path with a final slash is a directory; missing parents are made.",
 	  .answers = put_answers,
+	  .example = "-T data.csv",
 	  .handle = put_file },
 	{ .method = HTTP_METHOD_DELETE,
 	  .path = FILES_PATH,
@@ -415,6 +417,7 @@ const struct route routes_files[] = {
 	  .query = delete_table,
 	  .query_size = sizeof(struct files_query),
 	  .answers = delete_answers,
+	  .example = "-X DELETE",
 	  .handle = delete_file },
 	{ 0 },
 };

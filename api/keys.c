@@ -190,6 +190,7 @@ const struct route routes_keys[] = {
 	  .query = query_table,
 	  .query_size = sizeof(struct key_query),
 	  .answers = list_answers,
+	  .example = "",
 	  .handle = get_keys },
 	{ .method = HTTP_METHOD_POST,
 	  .path = "/v1/keys",

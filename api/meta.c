@@ -84,6 +84,7 @@ const struct route routes_meta[] = {
 	  .tag = "server",
 	  .summary = "The tenant and the scopes of the key",
 	  .answers = me_answers,
+	  .example = "",
 	  .handle = get_me },
 	{ .method = HTTP_METHOD_GET,
 	  .path = "/.well-known/{path...}",

@@ -97,18 +97,18 @@ static const struct route_answer is_complete_answers[] = {
 	{ 200, "Query", NULL, "`completeness` is complete, incomplete, invalid or unknown." }, { 0 }
 };
 
-#define QUERY_ROUTE(the_path, the_name, the_summary, what)                                                             \
+#define QUERY_ROUTE(the_path, the_name, the_summary, the_code, what)                                                   \
 	{                                                                                                              \
 		.method = HTTP_METHOD_POST, .path = "/v1/sessions/{session}/" the_path, .scope = SCOPE_RUN,            \
 		.flags = ROUTE_SESSION, .name = the_name, .tag = "queries", .summary = the_summary,                    \
 		.text = "A busy interpreter answers with 409.", .body = what##_table,                                  \
 		.body_size = sizeof(struct query_body), .defaults = defaults, .answers = what##_answers,               \
-		.handle = post_##what                                                                                  \
+		.example = "--json '{\"code\": \"" the_code "\"}'", .handle = post_##what                              \
 	}
 
 const struct route routes_queries[] = {
-	QUERY_ROUTE("complete", "completeCode", "Complete a name at the cursor", complete),
-	QUERY_ROUTE("inspect", "inspectCode", "Show help on the name at the cursor", inspect),
-	QUERY_ROUTE("is_complete", "isComplete", "Say whether code is complete", is_complete),
+	QUERY_ROUTE("complete", "completeCode", "Complete a name at the cursor", "impo", complete),
+	QUERY_ROUTE("inspect", "inspectCode", "Show help on the name at the cursor", "len", inspect),
+	QUERY_ROUTE("is_complete", "isComplete", "Say whether code is complete", "for i in range(3):", is_complete),
 	{ 0 },
 };

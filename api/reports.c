@@ -107,6 +107,7 @@ const struct route routes_reports[] = {
 	  .tag = "sessions",
 	  .summary = "Show the memory and the disks that a session uses, and its limits",
 	  .answers = usage_answers,
+	  .example = "",
 	  .handle = get_usage },
 	{ .method = HTTP_METHOD_GET,
 	  .path = "/v1/sessions/{session}/notebook.ipynb",
@@ -117,6 +118,7 @@ const struct route routes_reports[] = {
 	  .summary = "Get the runs of a session as a notebook, also after its end",
 	  .text = "Only if the server keeps the code of runs (`HISTORY_KEEPS_CODE`).",
 	  .answers = notebook_answers,
+	  .example = "-o session.ipynb",
 	  .handle = get_notebook },
 	{ 0 },
 };

@@ -42,7 +42,9 @@ struct route {
 	/* Writes defaults into the zeroed structs. May be NULL. */
 	void (*defaults)(const struct exchange *x, void *query, void *args);
 	const struct route_answer *answers;
-	const char *example; /* arguments of curl, for the page; NULL = none */
+	/* For the page: arguments of curl, or "" if it needs none. A first word that begins with '?' is added to the
+	 * address. NULL = no example. */
+	const char *example;
 	void (*handle)(struct exchange *x);
 };
 

@@ -111,6 +111,7 @@ const struct route routes_settings[] = {
 	  .tag = "server",
 	  .summary = "Show the settings of the server, and where each comes from",
 	  .answers = settings_answers,
+	  .example = "",
 	  .handle = get_settings },
 	{ .method = HTTP_METHOD_GET,
 	  .path = "/v1/doctor",

@@ -232,6 +232,7 @@ const struct route routes_threads[] = {
 	  .query = download_table,
 	  .query_size = sizeof(struct download_query),
 	  .answers = download_answers,
+	  .example = "?session_id=$SESSION&path=data.csv -o data.csv",
 	  .handle = get_download },
 	{ .method = HTTP_METHOD_DELETE,
 	  .path = "/threads/{thread}",
@@ -240,6 +241,7 @@ const struct route routes_threads[] = {
 	  .tag = "threads",
 	  .summary = "Stop the sessions of a conversation and delete its exports",
 	  .answers = delete_answers,
+	  .example = "-X DELETE",
 	  .handle = delete_thread },
 	{ 0 },
 };

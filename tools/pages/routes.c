@@ -100,19 +100,32 @@ static void add_needs(struct buf *out, const struct route *r)
 	add_paragraph(out, buf_str(&text));
 }
 
-/* "{session}" in a path becomes "$SESSION". */
-static void add_example(struct buf *out, const struct route *r)
+/* "{session}" in a path becomes "$SESSION", and the path of a file is an example itself. */
+static void add_example_path(struct buf *out, const char *path)
 {
+	const char *rest = strstr(path, "{path...}");
 	bool capture = false;
-	buf_add_str(out, "\n```sh not run: it needs a server and a key\ncurl -H \"$KEY\" \"$HUSK");
-	for (const char *p = r->path; *p; p++) {
+	for (const char *p = path; *p && p != rest; p++) {
 		if (*p == '{')
 			buf_add_str(out, "$");
 		else if (*p != '}')
 			buf_printf(out, "%c", capture ? toupper((unsigned char)*p) : *p);
 		capture = *p == '{' || (capture && *p != '}');
 	}
-	buf_printf(out, "\" \\\n  %s\n```\n", r->example);
+	buf_add_str(out, rest ? "workspace/data.csv" : "");
+}
+
+static void add_example(struct buf *out, const struct route *r)
+{
+	AUTO(buf_release) struct buf command = { 0 };
+	size_t query = *r->example == '?' ? strcspn(r->example, " ") : 0;
+	const char *arguments = r->example + query + strspn(r->example + query, " ");
+	buf_add_str(&command, "curl -H \"$KEY\" \"$HUSK");
+	add_example_path(&command, r->path);
+	buf_printf(&command, "%.*s\"", (int)query, r->example);
+	bool fits = command.len + 1 + strlen(arguments) <= COLUMNS;
+	buf_printf(out, "\n```sh not run: it needs a server and a key\n%s", buf_str(&command));
+	buf_printf(out, "%s%s\n```\n", !*arguments ? "" : fits ? " " : " \\\n  ", arguments);
 }
 
 static void add_route(struct buf *out, const struct route *r)
