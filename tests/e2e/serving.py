@@ -36,34 +36,20 @@ class Reply:
         return f"<{self.status} {self.body[:300]!r}>"
 
 
-class Serving:
-    """One `husk serve` process on a free port of 127.0.0.1."""
+def make_certificate(folder, name="localhost"):
+    """A certificate for the name and for 127.0.0.1, and its key."""
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    f"/CN={name}", "-addext", f"subjectAltName=IP:127.0.0.1,DNS:{name}", "-keyout", str(key), "-out", str(cert)],
+                   check=True, capture_output=True)
+    return cert, key
 
-    def __init__(self, home, *args, port=0, **settings):
-        home.mkdir(parents=True, exist_ok=True)
-        self.home = home
-        self.env = harness.clean_env(home, **settings)
-        self.stderr = open(home / "serve-stderr.txt", "ab")
-        self.process = subprocess.Popen(
-            [harness.husk_binary(), "serve", "--listen", f"127.0.0.1:{port}", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=self.stderr, env=self.env, text=True, start_new_session=True)
-        self.greeting = self._read_greeting()
-        self.origin = re.search(r"https?://[^ ]+:\d+", self.greeting).group()
-        self.address = self.origin.split("://")[1]
-        self.port = int(self.address.rsplit(":", 1)[1])
-        self.key = (home / "state" / "husk" / "serve" / "key").read_text().strip()
 
-    def _read_greeting(self):
-        """Everything up to the last line that the server prints at its start."""
-        lines = []
-        for line in self.process.stdout:
-            lines.append(line)
-            if line.startswith("curl "):
-                return "".join(lines)
-        raise AssertionError((self.home / "serve-stderr.txt").read_text())
+class Api:
+    """A client of the API: a subclass says how to connect, and with which key."""
 
     def connect(self, timeout=harness.PATIENCE):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        raise NotImplementedError
 
     def call(self, method, path, body=None, key=None, fields=None, connection=None):
         """Sends one request and returns its Reply. key "" = without a key; body: bytes, or anything for JSON."""
@@ -91,6 +77,36 @@ class Serving:
 
     def events(self, path, key=None, **fields):
         return Events(self, path, key, fields)
+
+
+class Serving(Api):
+    """One `husk serve` process on a free port of 127.0.0.1."""
+
+    def __init__(self, home, *args, port=0, **settings):
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self.env = harness.clean_env(home, **settings)
+        self.stderr = open(home / "serve-stderr.txt", "ab")
+        self.process = subprocess.Popen(
+            [harness.husk_binary(), "serve", "--listen", f"127.0.0.1:{port}", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=self.stderr, env=self.env, text=True, start_new_session=True)
+        self.greeting = self._read_greeting()
+        self.origin = re.search(r"https?://[^ ]+:\d+", self.greeting).group()
+        self.address = self.origin.split("://")[1]
+        self.port = int(self.address.rsplit(":", 1)[1])
+        self.key = (home / "state" / "husk" / "serve" / "key").read_text().strip()
+
+    def _read_greeting(self):
+        """Everything up to the last line that the server prints at its start."""
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line)
+            if line.startswith("curl "):
+                return "".join(lines)
+        raise AssertionError((self.home / "serve-stderr.txt").read_text())
+
+    def connect(self, timeout=harness.PATIENCE):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def husk(self, *args, check=True):
         """Runs a verb of husk with the server's settings."""

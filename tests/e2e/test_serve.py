@@ -12,7 +12,7 @@ import subprocess
 
 import harness
 import pytest
-from serving import Events
+from serving import Events, make_certificate
 
 
 def test_a_first_start_tells_how_to_connect(serve):
@@ -164,14 +164,6 @@ def test_the_unix_socket_needs_no_key(serve, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     done = subprocess.run(["curl", "--silent", "--unix-socket", str(path), "http://localhost/v1/me"], capture_output=True, text=True, timeout=60)
     assert json.loads(done.stdout)["tenant"] == "local"
-
-
-def make_certificate(folder):
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-                    "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout", str(key), "-out", str(cert)],
-                   check=True, capture_output=True)
-    return cert, key
 
 
 def test_tls(serve, tmp_path):

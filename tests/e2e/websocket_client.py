@@ -23,8 +23,9 @@ class Refused(Exception):
 
 
 class WebSocket:
-    def __init__(self, host, port, target, **fields):
-        self.socket = socket.create_connection((host, port), timeout=harness.PATIENCE)
+    def __init__(self, host, port, target, connection=None, **fields):
+        """`connection` is a connected socket, by default a new one."""
+        self.socket = connection or socket.create_connection((host, port), timeout=harness.PATIENCE)
         self.input = self.socket.makefile("rb")
         key = base64.b64encode(os.urandom(16)).decode()
         lines = [f"GET {target} HTTP/1.1", f"Host: {host}:{port}", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
