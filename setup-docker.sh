@@ -9,6 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 usage() {
 	cat <<-'EOF'
 	usage: setup-docker.sh [--engine-only] [--runtime NAME] [--images FILE] [--logs DIRECTORY]
+	                       [--push REGISTRY]
 
 	Installs and starts a Docker engine if none answers, then builds the images of Husk's runtimes.
 
@@ -16,6 +17,7 @@ usage() {
 	  --runtime NAME,… build the images of these runtimes only; those of runtimes/contrib/ are added to the build first
 	  --images FILE    the list of images that the build wrote (default: $HUSK_IMAGES, else build/images.json)
 	  --logs DIRECTORY where the builders' words are kept (default: beside that list)
+	  --push REGISTRY  then push these images there, for the nodes of a cluster
 	  --help           this text
 
 	An engine that DOCKER_HOST or the docker context names is used, never installed or started.
@@ -24,6 +26,7 @@ usage() {
 
 engine_only=false
 logs=
+push=
 only_runtime=
 images=${HUSK_IMAGES:-$here/build/images.json}
 local_socket=/var/run/docker.sock
@@ -354,6 +357,17 @@ ensure_image() {
 	prune "$name" "$tag"
 }
 
+# The nodes of a cluster pull the images from there.
+push_images() {
+	local line fields
+	while IFS= read -r line; do
+		IFS=$'\t' read -ra fields <<<"$line"
+		say "image $push/${fields[4]}: pushing"
+		"${docker[@]}" tag "${fields[4]}" "$push/${fields[4]}"
+		"${docker[@]}" push --quiet "$push/${fields[4]}" >/dev/null || die "cannot push to $push" "Check \`docker push\`."
+	done < <(list_images)
+}
+
 # ensure_base LOGS DEBIAN BASE
 ensure_base() {
 	local logs=$1 debian=$2 base=$3
@@ -459,6 +473,7 @@ while [ $# -gt 0 ]; do
 	--engine-only) engine_only=true ;;
 	--runtime) only_runtime=${2:?--runtime needs a name} && shift ;;
 	--images) images=${2:?--images needs a file} && shift ;;
+	--push) push=${2:?--push needs a registry} && shift ;;
 	--logs) logs=${2:?--logs needs a directory} && shift ;;
 	--help | -h) usage && exit 0 ;;
 	*) usage >&2 && exit 64 ;;
@@ -468,4 +483,5 @@ done
 
 ensure_engine
 "$engine_only" || ensure_images
+[ -z "$push" ] || push_images
 ! "$needs_group" || join_group

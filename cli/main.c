@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/log.h"
+#include "base/tether.h"
 #include "base/work.h"
 #include "cli/config.h"
 #include "cli/cp.h"
@@ -93,6 +94,8 @@ static int run(int argc, char **argv)
 	/* husk starts itself with these words. They are not for people, so the help does not list them. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
 		return manager_reap(argv[2], argv[3], argv + 5);
+	if (argc > 4 && streq(argv[1], "tether") && streq(argv[3], "--"))
+		return tether_run(argv[2], argv + 4);
 	if (argc == 2 && streq(argv[1], SIXEL_VERB))
 		return sixel_worker();
 	if (options_parse(&options, argc, argv, &f) < 0) {

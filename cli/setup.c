@@ -54,10 +54,12 @@ int setup_run(const struct options *options)
 	AUTO(freep) char *script = NULL;
 	AUTO(freep) char *images = NULL;
 	AUTO(freep) char *logs = NULL;
+	AUTO(freep) char *registry = NULL;
 	struct config config = { 0 };
 	if (settings_load(&config, options->env_file, &f) < 0)
 		return report_refusal(&f, options->verb);
 	logs = xasprintf("%s/setup", config.state_dir);
+	registry = config.registry ? xstrdup(config.registry) : NULL;
 	config_release(&config);
 	if (find_recipes(&script, &images) < 0)
 		return EXIT_SYSTEM;
@@ -69,6 +71,8 @@ int setup_run(const struct options *options)
 	strv_add_all(&argv, script, "--images", images, "--logs", logs, NULL);
 	if (options->runtime)
 		strv_add_all(&argv, "--runtime", options->runtime, NULL);
+	if (registry && !options->engine_only)
+		strv_add_all(&argv, "--push", registry, NULL);
 	if (options->engine_only)
 		strv_add(&argv, "--engine-only");
 	execv(script, strv_argv(&argv));

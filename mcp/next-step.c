@@ -18,6 +18,7 @@ static const char replace_and_think[] =
 static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_NO_CLIENT] = TELL_USER,
 	[CAUSE_NO_ENGINE] = TELL_USER,
+	[CAUSE_NO_NODE] = TELL_USER,
 	[CAUSE_NO_IMAGE] = TELL_USER,
 	[CAUSE_ENGINE_SILENT] = "Try again once the engine answers; sessions are kept for their lease.",
 
@@ -30,6 +31,7 @@ static const char *const steps[CAUSE_COUNT] = {
 	[CAUSE_OOM] = replace_and_think,
 	[CAUSE_EXITED] = replace_and_think,
 	[CAUSE_REMOVED] = REPLACE,
+	[CAUSE_NODE] = REPLACE,
 	[CAUSE_ENGINE_RESTARTED] = REPLACE,
 	[CAUSE_UNWATCHED] = replace_and_think,
 	[CAUSE_TAKEN_OVER] = NEW_SESSION,

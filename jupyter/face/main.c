@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/dirs.h"
 #include "base/log.h"
+#include "base/tether.h"
 #include "base/work.h"
 #include "cli/exit.h"
 #include "cli/report.h"
@@ -332,6 +333,8 @@ static int face_main(int argc, char **argv)
 	/* This program starts itself with `reap` when it exits. The verb is not for users, so the usage omits it. */
 	if (argc > 5 && streq(argv[1], "reap") && streq(argv[4], "--"))
 		return manager_reap(argv[2], argv[3], argv + 5);
+	if (argc > 4 && streq(argv[1], "tether") && streq(argv[3], "--"))
+		return tether_run(argv[2], argv + 4);
 	if (face_options_parse(&p.options, argc, argv, &f) < 0 || find_runtime(&p, &f) < 0) {
 		report_fail(&f);
 		help_print_usage(stderr, &face_help, face_help.verbs);

@@ -23,6 +23,8 @@ void checks_release(struct checks *c);
 /* --- verdicts on answers of the engine: pure (engine.c, age.c) --------------------------------------------- */
 void doctor_judge_client(struct checks *c, const char *path, const struct engine_client *client);
 void doctor_judge_place(struct checks *c, const struct engine_place *place);
+/* Where the pods of sessions are, if the engine is a cluster. */
+void doctor_judge_cluster(struct checks *c, const struct config *config, const struct engine_place *place);
 void doctor_judge_engine(struct checks *c, const struct engine_version *engine);
 /* Reports what sessions on this engine do without, one check for each missing capability. config NULL = the settings
  * are not valid. */

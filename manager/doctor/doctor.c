@@ -38,11 +38,16 @@ struct doctor {
 	struct trial *trial;
 	struct engine_info machine; /* only memory and CPUs of the engine's machine; 0 = unknown */
 	struct timer *start;
-	char *client;	     /* full path of the docker client */
+	char *client;	     /* full path of the engine's client */
 	const char *unknown; /* why the engine cannot be queried; NULL while it can */
 };
 
 static void show_ready(struct doctor *d);
+
+static bool is_cluster(const struct doctor *d)
+{
+	return engine_capabilities(d->engine).several_nodes;
+}
 
 /* --- answers ----------------------------------------------------------------------------------------------------- */
 
@@ -87,7 +92,10 @@ static void judge(struct part *p, const struct engine_answer *a)
 		doctor_judge_client(&p->checks, d->client, &a->client);
 		break;
 	case ENGINE_QUERY_PLACE:
-		doctor_judge_place(&p->checks, &a->place);
+		if (is_cluster(d))
+			doctor_judge_cluster(&p->checks, &d->config, &a->place);
+		else
+			doctor_judge_place(&p->checks, &a->place);
 		break;
 	case ENGINE_QUERY_VERSION:
 		doctor_judge_engine(&p->checks, &a->version);
@@ -100,12 +108,20 @@ static void judge(struct part *p, const struct engine_answer *a)
 		judge_image(p, &a->image);
 		break;
 	case ENGINE_QUERY_NETWORK:
-		doctor_judge_network(&p->checks, &a->network);
+		if (is_cluster(d))
+			checks_add(&p->checks, p->name, CHECK_OK, NULL, "a pod without a network reached nothing");
+		else
+			doctor_judge_network(&p->checks, &a->network);
 		break;
 	case ENGINE_QUERY_CONTAINERS:
 		doctor_judge_containers(&p->checks, &d->config, &a->containers, (uint64_t)time(NULL));
 		break;
 	case ENGINE_QUERY_FENCE:
+		if (is_cluster(d)) {
+			checks_add(&p->checks, p->name, CHECK_OK, NULL,
+				   "a pod reached neither the API server nor the kubelet of its node");
+			break;
+		}
 		doctor_judge_fence(&p->checks, &d->config, a->fence);
 		break;
 	case ENGINE_QUERY_IMAGES:
@@ -152,9 +168,13 @@ static void start_query(struct part *p, const struct query_spec *spec)
 	if (d->client) {
 		p->query = d->engine->ops->query(d->engine, spec, &p->failure);
 	} else {
-		cause_set(&p->failure, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot find '%s'%s", d->config.docker,
-			  strchr(d->config.docker, '/') ? "" : " in PATH");
-		fail_hint(&p->failure, "install docker (`husk setup` does), or set HUSK_DOCKER to the client's path");
+		const char *client = config_client(&d->config);
+		cause_set(&p->failure, FAIL_ENGINE, CAUSE_NO_CLIENT, "cannot find '%s'%s", client,
+			  strchr(client, '/') ? "" : " in PATH");
+		fail_hint(&p->failure,
+			  is_cluster(d) ?
+				  "install kubectl, or set HUSK_KUBECTL to its path" :
+				  "install docker (`husk setup` does), or set HUSK_DOCKER to the client's path");
 	}
 	p->is_ready = !p->query;
 }
@@ -228,10 +248,12 @@ static void judge_failure(struct part *p)
 		doctor_judge_no_fence(&p->checks, &d->config, f);
 	} else if (d->unknown) {
 		checks_add(&p->checks, name, CHECK_WARN, NULL, "unknown, since %s", d->unknown);
+	} else if (p->kind == ENGINE_QUERY_NETWORK && is_cluster(d) && d->config.network_enabled) {
+		checks_add(&p->checks, name, CHECK_WARN, f->hint, "%s", f->message);
 	} else {
 		checks_add(&p->checks, name, CHECK_FAIL, f->hint, "%s", f->message);
 		if (!d->client)
-			d->unknown = "there is no docker client";
+			d->unknown = is_cluster(d) ? "there is no kubectl" : "there is no docker client";
 		else if (p->kind == ENGINE_QUERY_VERSION)
 			d->unknown = "the engine cannot be reached";
 	}
@@ -345,7 +367,7 @@ static void on_start(void *ctx)
 	size_t n;
 	const struct runtime *runtimes = runtime_list(&n);
 	struct engine_capabilities can = engine_capabilities(d->engine);
-	add_query(d, "docker client", ENGINE_QUERY_CLIENT);
+	add_query(d, is_cluster(d) ? "kubectl" : "docker client", ENGINE_QUERY_CLIENT);
 	add_query(d, "endpoint", ENGINE_QUERY_PLACE);
 	add_query(d, "engine", ENGINE_QUERY_VERSION);
 	if (can.reports_machine)
@@ -356,6 +378,8 @@ static void on_start(void *ctx)
 		add_listed_images(d);
 	if (can.reports_machine)
 		add_query(d, "network", ENGINE_QUERY_NETWORK);
+	if (can.several_nodes)
+		query_engine(part_new(d, "network off"), ENGINE_QUERY_NETWORK, runtime_image(&runtimes[0], &d->config));
 	add_fence(d, &runtimes[0]);
 	add_missing(d, &can);
 	d->leftovers = part_new(d, "leftovers");
@@ -386,10 +410,12 @@ struct doctor *doctor_new(struct loop *loop, const struct doctor_request *reques
 	d->request = *request;
 	list_init(&d->parts);
 	load_config(d);
-	d->client = doctor_find_program(d->config.docker);
+	d->client = doctor_find_program(config_client(&d->config));
 	AUTO(fail_release) struct fail f = { 0 };
-	d->engine = engine_open(d->config.engine, &(struct engine_options){ .loop = loop, .program = d->config.docker },
-				&f);
+	d->engine = engine_open(
+		d->config.engine,
+		&(struct engine_options){ .loop = loop, .program = config_client(&d->config), .config = &d->config },
+		&f);
 	d->start = timer_new(loop, on_start, d);
 	timer_start(d->start, 0, 0);
 	return d;

@@ -26,7 +26,9 @@ void doctor_judge_client(struct checks *c, const char *path, const struct engine
 	static const char name[] = "docker client";
 	bool old = client->major < CLIENT_MAJOR_MIN ||
 		   (client->major == CLIENT_MAJOR_MIN && client->minor < CLIENT_MINOR_MIN);
-	if (!strcasestr(client->name, "docker"))
+	if (streq(client->name, "kubectl"))
+		checks_add(c, client->name, CHECK_OK, NULL, "%s, %s", path, client->version);
+	else if (!strcasestr(client->name, "docker"))
 		checks_add(c, name, CHECK_WARN, "if sessions fail, set HUSK_DOCKER to a docker client",
 			   "%s, %s %s: not Docker's client; Husk is not tested with it", path, client->name,
 			   client->version);
@@ -46,9 +48,22 @@ void doctor_judge_place(struct checks *c, const struct engine_place *place)
 		   place->is_local ? "" : ", not this machine: CONTAINER_CA_BUNDLE has no effect");
 }
 
+void doctor_judge_cluster(struct checks *c, const struct config *config, const struct engine_place *place)
+{
+	checks_add(c, "endpoint", CHECK_OK, NULL, "%s (%s%s), namespace '%s'; %s", place->host,
+		   *place->context ? "context " : "the pod's service account", place->context,
+		   config->kubernetes_namespace,
+		   config->registry ? "images from CONTAINER_REGISTRY" :
+				      "no CONTAINER_REGISTRY: the nodes must have the images");
+}
+
 void doctor_judge_engine(struct checks *c, const struct engine_version *engine)
 {
 	bool docker = !*engine->name || streq(engine->name, "Engine");
+	if (streq(engine->name, "Kubernetes")) {
+		checks_add(c, "engine", CHECK_OK, NULL, "%s %s", engine->name, engine->version);
+		return;
+	}
 	checks_add(c, "engine", docker ? CHECK_OK : CHECK_WARN, NULL, "%s %s, API %s%s",
 		   docker ? "Docker" : engine->name, engine->version, engine->api,
 		   docker ? "" : ": Husk is not tested with it");

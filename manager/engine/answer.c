@@ -22,6 +22,9 @@ static void release_containers(struct engine_containers *list)
 	for (size_t i = 0; i < list->n; i++) {
 		free(list->v[i].name);
 		free(list->v[i].owner);
+		free(list->v[i].node);
+		free(list->v[i].phase);
+		free(list->v[i].reason);
 	}
 	free(list->v);
 }

@@ -96,6 +96,8 @@ struct engine_containers {
 		char *owner; /* the server that started it; "" = none */
 		bool running;
 		uint64_t created; /* seconds since 1970 */
+		/* Its node, phase and reason, if the engine has several nodes. NULL = not reported. */
+		char *node, *phase, *reason;
 	} * v;
 	size_t n;
 };

@@ -12,6 +12,7 @@
 #include "manager/engine/answer.h"
 #include "manager/model/cause.h"
 
+struct config;
 struct engine;
 struct engine_task;   /* an operation under way */
 struct engine_bake;   /* an image that is being built */
@@ -102,9 +103,10 @@ enum engine_event_kind { EVENT_DIE, EVENT_OOM, EVENT_DESTROY };
 
 struct engine_event {
 	enum engine_event_kind kind;
-	const char *container; /* its name */
-	const char *id;	       /* as in engine_created; "" if not reported */
-	int exit_code;	       /* EVENT_DIE */
+	const char *container;	/* its name */
+	const char *id;		/* as in engine_created; "" if not reported */
+	int exit_code;		/* EVENT_DIE */
+	const struct fail *why; /* EVENT_DIE: the cause, if the engine knows more than the exit code; or NULL */
 };
 
 struct watch_handler {
@@ -207,7 +209,8 @@ struct engine {
 struct engine_options {
 	struct loop *loop;
 	const char *program; /* the engine's client, looked up in PATH; copied */
-	const char *helper;  /* program that has the command `reap`; looked up in PATH; NULL = this program; copied */
+	const char *helper;  /* program that has `reap` and `tether`; looked up in PATH; NULL = this program; copied */
+	const struct config *config; /* NULL = the defaults; only for engine_open() */
 };
 
 /* A kind of engine. */

@@ -1,6 +1,7 @@
 #include "manager/engine/open.h"
 
 #include "manager/engine/docker/docker.h"
+#include "manager/engine/kubernetes/kubernetes.h"
 
 static const struct engine_driver *registered;
 
@@ -13,6 +14,8 @@ static const struct engine_driver *find(const char *name)
 {
 	if (!name || streq(name, docker_driver.name))
 		return &docker_driver;
+	if (streq(name, kubernetes_driver.name))
+		return &kubernetes_driver;
 	return registered && streq(name, registered->name) ? registered : NULL;
 }
 

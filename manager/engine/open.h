@@ -4,7 +4,8 @@
 
 #include "manager/engine/engine.h"
 
-/* The name "docker" or NULL runs the docker client, which handles DOCKER_HOST and contexts itself. Returns NULL with
+/* The name "docker" or NULL runs the docker client, which handles DOCKER_HOST and contexts itself; "kubernetes" runs
+ * kubectl. Returns NULL with
  * f if the name is unknown. Does not contact the engine. */
 struct engine *engine_open(const char *name, const struct engine_options *options, struct fail *f);
 /* Adds a kind of engine, for tests; NULL removes it. The driver must outlive its engines. */

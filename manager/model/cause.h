@@ -15,6 +15,7 @@ enum cause {
 	CAUSE_ENGINE_SILENT,  /* the engine exists but does not answer in time */
 	CAUSE_ENGINE_REFUSED, /* the engine answered with an error */
 	CAUSE_NO_IMAGE,
+	CAUSE_NO_NODE,	     /* no node of the cluster has room */
 	CAUSE_NO_CONTAINER,  /* the container does not exist or does not run */
 	CAUSE_NOT_SUPPORTED, /* the engine does not support the request */
 
@@ -34,6 +35,7 @@ enum cause {
 	CAUSE_KERNEL_FAILED, /* the kernel did not start */
 	CAUSE_PROTOCOL,	     /* PID 1 violated the protocol */
 	CAUSE_HALF_MADE,     /* the session's server ended during the start */
+	CAUSE_NODE,	     /* the cluster ended the session: its node was lost, drained or short of something */
 
 	/* --- requests that were refused --- */
 	CAUSE_NO_SESSION,

@@ -159,19 +159,48 @@ static bool is_word(const char *text)
 	return n <= 128 && strspn(text, allowed) == n;
 }
 
+/* True for an image name as engines write it: a registry with its port, folders, a tag, a digest. It must not look
+ * like an option. */
+static bool is_reference(const char *text)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
+	size_t n = strlen(text);
+	return n > 0 && n <= 512 && *text != '-' && strspn(text, allowed) == n;
+}
+
+/* The names are parts of addresses and of kubectl's arguments. */
+static int check_kubernetes(const struct config *c, struct fail *f)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	const char *name = c->kubernetes_namespace, *registry = c->registry;
+	size_t n = strlen(name);
+	if (!n || n > 63 || strspn(name, allowed) != n)
+		return fail_set(f, FAIL_INVALID, "setting KUBERNETES_NAMESPACE: '%.100s' is not a namespace", name);
+	if (registry && (!is_reference(registry) || registry[strlen(registry) - 1] == '/'))
+		return fail_set(f, FAIL_INVALID, "setting CONTAINER_REGISTRY: '%.200s' is not HOST[:PORT][/FOLDER]",
+				registry);
+	return 0;
+}
+
+const char *config_client(const struct config *c)
+{
+	return c->engine && streq(c->engine, "kubernetes") ? c->kubectl : c->docker;
+}
+
 /* Engines that exist, and names that people may try because the design mentions them. */
 static int check_engine(const struct config *c, struct fail *f)
 {
-	static const char *const planned[] = { "kubernetes", "podman", "pool" };
-	if (streq(c->engine, "docker"))
-		return 0;
+	static const char *const planned[] = { "podman", "pool" };
+	if (streq(c->engine, "docker") || streq(c->engine, "kubernetes"))
+		return check_kubernetes(c, f);
 	for (size_t i = 0; i < ARRAY_LEN(planned); i++)
 		if (streq(c->engine, planned[i]))
 			return fail_set(
 				f, FAIL_INVALID,
-				"setting CONTAINER_ENGINE: this version of Husk does not support '%s' yet; use docker",
+				"setting CONTAINER_ENGINE: this version of Husk does not support '%s' yet; use docker or kubernetes",
 				c->engine);
-	return fail_set(f, FAIL_INVALID, "setting CONTAINER_ENGINE: '%.100s' is not one of: docker", c->engine);
+	return fail_set(f, FAIL_INVALID, "setting CONTAINER_ENGINE: '%.100s' is not one of: docker, kubernetes",
+			c->engine);
 }
 
 /* A ceiling below the default is an error: sessions that request nothing would exceed it. */
@@ -229,15 +258,6 @@ static int fill_private_networks(struct config *c, struct fail *f)
 				"fd12::/32, nor an address, nor 'all'",
 				word);
 	return 0;
-}
-
-/* True for an image name as engines write it: a registry with its port, folders, a tag, a digest. It must not look
- * like an option. */
-static bool is_reference(const char *text)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
-	size_t n = strlen(text);
-	return n > 0 && n <= 512 && *text != '-' && strspn(text, allowed) == n;
 }
 
 static int fill_images(struct config *c, struct fail *f)
@@ -312,6 +332,8 @@ static void fill_places(struct config *c)
 	choose_ca_bundle(c);
 	if (!c->docker)
 		c->docker = xstrdup("docker");
+	if (!c->kubectl)
+		c->kubectl = xstrdup("kubectl");
 }
 
 static char *file_path(const struct config *c, const char *env_file)

@@ -96,9 +96,12 @@ struct config {
 	uint64_t transport; /* HUSK_TRANSPORT: an enum transport_choice */
 	uint64_t log;	    /* HUSK_LOG: an enum log_level */
 	uint64_t serve_max_connections, serve_max_streams_per_key; /* of `husk serve` */
-	bool attach;	     /* HUSK_ATTACH: programs of this user may attach to sessions */
-	char *docker;	     /* HUSK_DOCKER: the client to run, default "docker" */
-	char *engine;	     /* CONTAINER_ENGINE: the name of an engine (manager/engine/open.h) */
+	bool attach;   /* HUSK_ATTACH: programs of this user may attach to sessions */
+	char *docker;  /* HUSK_DOCKER: the client to run, default "docker" */
+	char *engine;  /* CONTAINER_ENGINE: the name of an engine (manager/engine/open.h) */
+	char *kubectl; /* HUSK_KUBECTL: the client to run, default "kubectl" */
+	char *kubernetes_context, *kubernetes_namespace; /* context NULL = kubectl's current one */
+	char *registry;	     /* CONTAINER_REGISTRY: where images are kept; NULL = the nodes have them */
 	const char *meminfo; /* file that states the machine's memory; NULL = /proc/meminfo. Not a setting */
 	const char *helper;  /* the husk program, which runs children that outlive us; NULL = this one. Not a setting */
 
@@ -177,5 +180,8 @@ void config_each_changed(const struct config *c, void (*fn)(void *ctx, const cha
 struct runtime;
 /* The image of a runtime's sessions: HUSK_IMAGE_PYTHON and similar settings override the image of this build. */
 const char *runtime_image(const struct runtime *runtime, const struct config *config);
+
+/* The program that runs the engine's commands: the docker client or kubectl. */
+const char *config_client(const struct config *c);
 
 #endif

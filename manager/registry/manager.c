@@ -39,7 +39,9 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	AUTO(fail_release) struct fail f = { 0 };
 	r->engine = engine_open(
 		config->engine,
-		&(struct engine_options){ .loop = loop, .program = config->docker, .helper = config->helper }, &f);
+		&(struct engine_options){
+			.loop = loop, .program = config_client(config), .helper = config->helper, .config = config },
+		&f);
 	r->store = store_new(loop, config);
 	owner_init(&r->self);
 	r->fence = make_fence(r);

@@ -279,6 +279,8 @@ static void explain_death(struct session *s, const struct engine_event *event, s
 	bool oom = event->exit_code == 137 && s->oom_ms && loop_now_ms() - s->oom_ms < OOM_TO_DEATH_MS;
 	if (s->ending.kind)
 		fail_copy(f, &s->ending);
+	else if (event->why)
+		fail_copy(f, event->why);
 	else
 		(void)engine_death(f, oom, event->exit_code);
 }

@@ -566,6 +566,23 @@ def attach():
     return {name: json.dumps(value).encode() for name, value in texts.items()}
 
 
+def kubernetes():
+    pod = {"metadata": {"name": "husk-a", "uid": "u", "resourceVersion": "12", "labels": {"husk.store": "s"},
+                        "creationTimestamp": "2026-01-02T03:04:05Z"}, "spec": {"nodeName": "n1"}}
+    states = {"running": {"running": {}}, "oom": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}},
+              "image": {"waiting": {"reason": "ErrImagePull", "message": "manifest unknown"}}}
+    statuses = {name: {"phase": "Running", "containerStatuses": [{"name": "main", "state": state}]} for name, state in states.items()}
+    statuses["evicted"] = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory"}
+    statuses["full"] = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+    events = {name: {"type": "MODIFIED", "object": {**pod, "status": status}} for name, status in statuses.items()}
+    events["bookmark"] = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "14"}}}
+    events["outdated"] = {"type": "ERROR", "object": {"code": 410}}
+    seeds = {name: b"\0" + json.dumps(event).encode() for name, event in events.items()}
+    for name, message in {"quota": "exceeded quota: a", "rights": "pods is forbidden", "namespace": 'namespaces "a" not found'}.items():
+        seeds["status-" + name] = b"\1" + json.dumps({"message": message}).encode()
+    return seeds | {"out": b"\2\0\1hello", "words": b"\2\5\2refused\n\3{}", "empty": b"\2\0\1"}
+
+
 TARGETS = {
     **seeds_texts.TARGETS,
     "args": args,
@@ -578,6 +595,7 @@ TARGETS = {
     "image": image,
     "inspect": inspect,
     "jupyter": jupyter,
+    "kubernetes": kubernetes,
     "lines": lines,
     "link": links,
     "status": statuses,

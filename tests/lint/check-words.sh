@@ -19,9 +19,9 @@ deny() {
 deny "banned function" \
 	'(^|[^A-Za-z0-9_.>"])(strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|alloca|tmpnam|mktemp|rand|srand|strncpy|usleep|sleep)\(' \
 	'base/*.[ch]' 'http/*.[ch]' 'kernels/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'api/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]'
-# cli/setup.c and cli/jupyter.c only replace their own process by a script or program.
+# cli/setup.c, cli/jupyter.c and base/tether.c only replace their own process by a script or program.
 deny "fork outside PID 1 (base/child does it)" '(^|[^A-Za-z0-9_.>"])(fork|vfork|posix_spawn|execv[pe]*|execl[pe]*)\(' \
-	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'api/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c'
+	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'api/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!cli/setup.c' ':!cli/jupyter.c' ':!base/tether.c'
 # postgres.c waits in a thread of the pool, with a deadline. libhusk starts one thread for its loop.
 deny "blocking wait in the host program" '(^|[^A-Za-z0-9_.>"])(waitpid|wait|pthread_create|poll|select)\(' \
 	'base/*.[ch]' 'http/*.[ch]' 'manager/*.[ch]' 'mcp/*.[ch]' 'api/*.[ch]' 'attach/*.[ch]' 'cli/*.[ch]' 'libhusk/*.[ch]' ':!manager/store/postgres.c' ':!libhusk/thread.c' ':!libhusk/examples/*'

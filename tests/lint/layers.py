@@ -71,6 +71,7 @@ LAYERS = {
     "manager/model": (*MODEL, "runtimes.inc"),
     "manager/engine": ADAPTER,
     "manager/engine/docker": ADAPTER,
+    "manager/engine/kubernetes": (*ADAPTER, "http/"),
     "manager/store": STORE,
     "manager/line": LINE,
     "manager/session": SESSION,
@@ -116,7 +117,7 @@ ADAPTERS = {
     "openssl/sha.h": r"http/websocket\.c",
     "openssl/ssl.h": r"base/tls\.c",
     "openssl/err.h": r"base/tls\.c",
-    "jansson.h": r"(mcp|attach|api|cli|kernels|jupyter|manager/json)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c"
+    "jansson.h": r"(mcp|attach|api|cli|kernels|jupyter|manager/json)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/engine/kubernetes/[^/]*\.[ch]"
                  r"|manager/(deps/(set|fitting)|model/limits|registry/(own-id|kept-outputs))\.c",
     "openssl/evp.h": r"manager/files/digest\.c",
     "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
