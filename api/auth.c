@@ -2,6 +2,7 @@
 
 #include <strings.h>
 
+#include "api/cookie.h"
 #include "api/host.h"
 #include "api/links.h"
 #include "api/problem.h"
@@ -100,6 +101,11 @@ static void check_key(struct exchange *x, void (*next)(struct exchange *x))
 	AUTO(fail_release) struct fail f = { 0 };
 	struct manager *m = x->api->spec.manager;
 	const char *text = key_of(x);
+	AUTO(freep) char *cookie = text ? NULL : cookie_key(x);
+	if (cookie && !cookie_check(x))
+		return;
+	if (cookie)
+		text = cookie;
 	if (!text) {
 		refuse(x, "This request needs a key.");
 		return;

@@ -18,6 +18,7 @@ struct events_query {
 	int64_t wait;
 	int64_t limit;
 	int64_t run;
+	bool all, quiet;
 };
 
 static const struct arg events_table[] = {
@@ -35,6 +36,12 @@ static const struct arg events_table[] = {
 	  .description = "Without a stream: at most this many events.", .example = "100" },
 	{ "run", ARG_INT, offsetof(struct events_query, run), .min = 0, .max = UINT32_MAX,
 	  .description = "Only events of this run of the session.", .example = "3" },
+	{ "quiet", ARG_BOOL, offsetof(struct events_query, quiet),
+	  .description = "Without what runs print and display.", .example = "true" },
+	{ "all", ARG_BOOL, offsetof(struct events_query, all),
+	  .description = "Events of the sessions of all conversations of the tenant, not only of this one. Only for "
+			 "/v1/events.",
+	  .example = "true" },
 	{ 0 },
 };
 
@@ -95,7 +102,7 @@ static void on_event(void *ctx, const struct journal_event *e)
 {
 	struct poll *p = ctx;
 	const struct events_query *query = p->exchange->query;
-	if (!stream_shows(query->only, e->kind))
+	if (!stream_shows(query->only, query->quiet, e->kind))
 		return;
 	keep(p, event_bytes(e), journal_event_encode(e));
 }
@@ -146,7 +153,10 @@ static void read_events(struct exchange *x, struct journal_request journal, bool
 		poll_begin(x, journal);
 		return;
 	}
-	stream_begin(x, &(struct stream_spec){ .journal = journal, .by_position = by_position, .only = query->only });
+	stream_begin(x, &(struct stream_spec){ .journal = journal,
+					       .by_position = by_position,
+					       .only = query->only,
+					       .quiet = query->quiet });
 }
 
 static void read_session(struct exchange *x)
@@ -191,8 +201,12 @@ static void get_session_events(struct exchange *x)
 
 static void get_all_events(struct exchange *x)
 {
+	const struct events_query *query = x->query;
+	struct journal_request journal = { .conversation = x->conversation };
+	if (query->all)
+		journal = (struct journal_request){ .tenant = x->caller.tenant };
 	conversation_wake(x->conversation);
-	read_events(x, (struct journal_request){ .conversation = x->conversation }, /* by_position= */ true);
+	read_events(x, journal, /* by_position= */ true);
 }
 
 static const struct route_answer answers[] = {
@@ -222,7 +236,7 @@ const struct route routes_events[] = {
 	  .scope = SCOPE_SESSIONS_READ,
 	  .name = "readAllEvents",
 	  .tag = "events",
-	  .summary = "Read the events of all sessions of the conversation",
+	  .summary = "Read the events of all sessions of the conversation, or of the tenant",
 	  .text = "Numbers are positions in this server's journal of all sessions.",
 	  .query = events_table,
 	  .query_size = sizeof(struct events_query),

@@ -12,6 +12,7 @@ struct route;
 struct conversations;
 struct http_request;
 struct http_server;
+struct page_file;
 
 struct api_caller {
 	const char *tenant;
@@ -31,8 +32,9 @@ struct api_spec {
 	void (*on_mcp)(void *ctx, struct http_request *r, struct conversation *c, const struct api_caller *caller);
 	/* The conversation will be closed, because others were used more recently. May be NULL. */
 	void (*on_close)(void *ctx, struct conversation *c);
-	void *mcp_ctx;	      /* for both */
-	const char *env_file; /* as for settings_load(); must outlive the API */
+	void *mcp_ctx;		      /* for both */
+	const char *env_file;	      /* as for settings_load(); must outlive the API */
+	const struct page_file *page; /* files of the page; NULL = none */
 	/* True for `husk serve`: it answers for the sessions of all servers of this state folder. */
 	bool for_all;
 };
@@ -65,9 +67,10 @@ struct api {
 	uint64_t last_client;	      /* number of the last attached run, for run_request.client */
 	struct request_count *counts; /* of answers, by route and status */
 	size_t n_counts;
-	bool inspecting;  /* a doctor runs */
-	struct op *ready; /* the check of store and engine that requests wait for; NULL = none runs */
-	bool closing;	  /* the manager may be freed: do not use it */
+	struct list codes; /* of struct login_code */
+	bool inspecting;   /* a doctor runs */
+	struct op *ready;  /* the check of store and engine that requests wait for; NULL = none runs */
+	bool closing;	   /* the manager may be freed: do not use it */
 };
 
 /* Counts an answer for /metrics; path: the route's, static, or NULL = no route. */

@@ -65,8 +65,8 @@ static const struct route_answer me_answers[] = { { 200, "Caller", NULL, "The ca
 
 #define MCP_ROUTE(the_method)                                                                                          \
 	{                                                                                                              \
-		.method = the_method, .path = MCP_PATH, .scope = SCOPE_RUN, .flags = ROUTE_RAW_BODY | ROUTE_HIDDEN,    \
-		.handle = handle_mcp                                                                                   \
+		.method = the_method, .path = MCP_PATH, .scope = SCOPE_RUN,                                            \
+		.flags = ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_NO_COOKIE, .handle = handle_mcp                         \
 	}
 
 const struct route routes_meta[] = {

@@ -31,6 +31,13 @@ static void on_details(void *ctx, const struct session_details *details, const s
 	json_t *out = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		take(out, all, names[i]);
+	json_t *samples = json_array();
+	for (size_t i = 0; details->usage && i < details->usage->n; i++) {
+		const struct usage_sample *s = &details->usage->v[i];
+		json_array_append_new(samples, json_pack("{s:I, s:I, s:I}", "time_ms", (json_int_t)s->time_ms, "memory",
+							 (json_int_t)s->memory, "cpu_us", (json_int_t)s->cpu_us));
+	}
+	json_object_set_new(out, "samples", samples);
 	exchange_reply(x, 200, out);
 }
 
@@ -92,8 +99,9 @@ static void get_notebook(struct exchange *x)
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */
 
-static const struct route_answer usage_answers[] = { { 200, "Usage", NULL, "The present use, and the limits." },
-						     { 0 } };
+static const struct route_answer usage_answers[] = {
+	{ 200, "Usage", NULL, "The present use, the last samples, and the limits." }, { 0 }
+};
 static const struct route_answer notebook_answers[] = {
 	{ 200, NULL, "application/x-ipynb+json", "The notebook (nbformat 4.5)." }, { 0 }
 };
@@ -105,7 +113,8 @@ const struct route routes_reports[] = {
 	  .flags = ROUTE_SESSION,
 	  .name = "getUsage",
 	  .tag = "sessions",
-	  .summary = "Show the memory and the disks that a session uses, and its limits",
+	  .summary = "Show the memory, processor time and disks that a session uses, and its limits",
+	  .text = "`samples` has the values of the last requests, at least a second apart.",
 	  .answers = usage_answers,
 	  .example = "",
 	  .handle = get_usage },

@@ -7,13 +7,15 @@
 #include "base/args.h"
 
 enum route_flags {
-	ROUTE_SESSION = 1,    /* the first capture is a session; x->conversation is its conversation */
-	ROUTE_RAW_BODY = 2,   /* the handler reads the body itself */
-	ROUTE_OPEN = 4,	      /* needs no key */
-	ROUTE_WEBSOCKET = 8,  /* only for upgrades */
-	ROUTE_LINK = 16,      /* a signed link may take the place of the key */
-	ROUTE_HIDDEN = 32,    /* not in the description */
-	ROUTE_IDEMPOTENT = 64 /* accepts an Idempotency-Key */
+	ROUTE_SESSION = 1,     /* the first capture is a session; x->conversation is its conversation */
+	ROUTE_RAW_BODY = 2,    /* the handler reads the body itself */
+	ROUTE_OPEN = 4,	       /* needs no key */
+	ROUTE_WEBSOCKET = 8,   /* only for upgrades */
+	ROUTE_LINK = 16,       /* a signed link may take the place of the key */
+	ROUTE_HIDDEN = 32,     /* not in the description */
+	ROUTE_IDEMPOTENT = 64, /* accepts an Idempotency-Key */
+	ROUTE_ANY_QUERY = 256, /* the query is not for the server */
+	ROUTE_NO_COOKIE = 128  /* refuses the cookie of the page */
 };
 
 /* One possible answer, for the description. */
@@ -52,6 +54,7 @@ struct route {
 extern const struct route routes_meta[];
 extern const struct route routes_sessions[];
 extern const struct route routes_runs[];
+extern const struct route routes_outputs[];
 extern const struct route routes_events[];
 extern const struct route routes_copies[];
 extern const struct route routes_exports[];
@@ -65,6 +68,8 @@ extern const struct route routes_reports[];
 extern const struct route routes_metrics[];
 extern const struct route routes_threads[];
 extern const struct route routes_files[];
+extern const struct route routes_login[];
+extern const struct route routes_ui[];
 
 /* The i-th route of all tables; NULL past the last. */
 const struct route *route_nth(size_t i);

@@ -9,7 +9,6 @@
 #include "api/route.h"
 #include "api/stream.h"
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/json.h"
 #include "base/parse.h"
 #include "http/server.h"
@@ -392,8 +391,7 @@ static void post_restart(struct exchange *x)
 
 /* --- existing runs ------------------------------------------------------------------------------------------------- */
 
-/* Answers with 404 and returns false if the number in the path is not a number. */
-static bool take_number(struct exchange *x, uint64_t *ret)
+bool runs_take_number(struct exchange *x, uint64_t *ret)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	if (parse_u64(x->captures[1], ret) == 0 && *ret > 0 && *ret <= UINT32_MAX)
@@ -441,7 +439,7 @@ static void get_runs(struct exchange *x)
 static void get_run(struct exchange *x)
 {
 	uint64_t number;
-	if (!take_number(x, &number))
+	if (!runs_take_number(x, &number))
 		return;
 	/* A stream of a run that does not exist would never end, so its record is read first. */
 	x->streams = exchange_accepts(x, "text/event-stream");
@@ -461,7 +459,7 @@ static void on_run_controlled(void *ctx, const struct run_result *result UNUSED,
 static void control_run(struct exchange *x, struct run_request request)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	if (!take_number(x, &request.run))
+	if (!runs_take_number(x, &request.run))
 		return;
 	if (request.interrupt && attached_interrupt(x, request.run)) {
 		exchange_reply_empty(x, 204);
@@ -489,81 +487,6 @@ static void post_input(struct exchange *x)
 	control_run(x, (struct run_request){ .input = body->text, .input_len = strlen(body->text) });
 }
 
-/* --- one display --------------------------------------------------------------------------------------------------- */
-
-/* The sandbox of content that comes from a session: it can run its own scripts, but reaches nothing of ours. */
-#define SANDBOX                                                                                                        \
-	"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "           \
-	"img-src data: blob:; font-src data:"
-
-static const char *const preferred[] = { "text/html",  "image/svg+xml", "image/png",
-					 "image/jpeg", "text/markdown", "text/plain" };
-
-static const struct mime_part *choose(const struct exchange *x, const struct mime_bundle *b)
-{
-	for (size_t i = 0; i < b->n; i++)
-		if (exchange_accepts(x, b->parts[i].type))
-			return &b->parts[i];
-	for (size_t k = 0; k < ARRAY_LEN(preferred); k++)
-		for (size_t i = 0; i < b->n; i++)
-			if (streq(b->parts[i].type, preferred[k]))
-				return &b->parts[i];
-	return b->n ? &b->parts[0] : NULL;
-}
-
-static bool is_binary(const char *type)
-{
-	return (strncmp(type, "image/", 6) == 0 && !streq(type, "image/svg+xml")) || streq(type, "application/pdf");
-}
-
-static void reply_part(struct exchange *x, const char *type, const char *data, size_t n)
-{
-	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	AUTO(buf_release) struct buf decoded = { 0 };
-	http_fields_add(&fields, "Content-Security-Policy", SANDBOX);
-	if (is_binary(type) && base64_decode(data, n, &decoded) == 0) {
-		exchange_reply_text(x, 200, &fields, type, decoded.data, decoded.len);
-		return;
-	}
-	AUTO(freep) char *with_charset = xasprintf("%s; charset=utf-8", type);
-	exchange_reply_text(x, 200, &fields, with_charset, data, n);
-}
-
-static void on_output_record(void *ctx, const struct run_record *record, const struct fail *f)
-{
-	struct exchange *x = ctx;
-	AUTO(fail_release) struct fail none = { 0 };
-	uint64_t index;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
-		return;
-	}
-	if (parse_u64(x->captures[2], &index) < 0 || index >= record->n_parts) {
-		fail_set(&none, FAIL_NOT_FOUND, "Run %llu has no output '%.32s'.", (unsigned long long)record->number,
-			 x->captures[2]);
-		exchange_fail(x, &none);
-		return;
-	}
-	const struct record_part *part = &record->parts[index];
-	const struct mime_part *shown = part->bundle ? choose(x, part->bundle) : NULL;
-	if (shown)
-		reply_part(x, shown->type, shown->data, shown->len);
-	else
-		reply_part(x, "text/plain", part->text ? part->text : "", part->text ? part->len : 0);
-}
-
-static void get_output(struct exchange *x)
-{
-	AUTO(fail_release) struct fail f = { 0 };
-	struct run_record_request request = { .session_id = x->session, .on_done = on_output_record, .ctx = x };
-	if (!take_number(x, &request.number))
-		return;
-	x->op = manager_run_record(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
-}
-
 /* --- the table ----------------------------------------------------------------------------------------------------- */
 
 static void run_defaults(const struct exchange *x, void *query UNUSED, void *args)
@@ -586,7 +509,6 @@ static const struct route_answer run_answers[] = {
 	{ 0 },
 };
 static const struct route_answer control_answers[] = { { 204, NULL, NULL, "Sent." }, { 0 } };
-static const struct route_answer output_answers[] = { { 200, NULL, "*/*", "The output as its own type." }, { 0 } };
 
 const struct route routes_runs[] = {
 	{ .method = HTTP_METHOD_POST,
@@ -659,14 +581,5 @@ const struct route routes_runs[] = {
 	  .body_size = sizeof(struct input_body),
 	  .answers = control_answers,
 	  .handle = post_input },
-	{ .method = HTTP_METHOD_GET,
-	  .path = "/v1/sessions/{session}/runs/{run}/outputs/{output}",
-	  .scope = SCOPE_SESSIONS_READ,
-	  .flags = ROUTE_SESSION,
-	  .name = "getOutput",
-	  .tag = "runs",
-	  .summary = "Read one output of a run as its own type",
-	  .answers = output_answers,
-	  .handle = get_output },
 	{ 0 },
 };

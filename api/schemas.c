@@ -84,7 +84,8 @@ static const struct {
 	  "\"fix\":{\"type\":\"string\"}}}}}}" },
 	{ "Usage",
 	  "{\"type\":\"object\",\"required\":[\"limits\"],\"properties\":{\"limits\":{\"type\":\"object\"},\"usage\":{\"type\":\"object\"},"
-	  "\"age_seconds\":{\"type\":\"integer\"},\"idle_seconds\":{\"type\":\"integer\"}}}" },
+	  "\"age_seconds\":{\"type\":\"integer\"},\"idle_seconds\":{\"type\":\"integer\"},"
+	  "\"samples\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}" },
 	{ "Anything", "{\"type\":\"object\"}" },
 };
 

@@ -5,6 +5,7 @@
 
 #include "api/conversations.h"
 #include "api/exchange.h"
+#include "api/login.h"
 #include "api/steps.h"
 #include "base/alloc.h"
 #include "http/server.h"
@@ -20,6 +21,7 @@ struct api *api_new(const struct api_spec *spec)
 	a->spec = *spec;
 	list_init(&a->listeners);
 	list_init(&a->exchanges);
+	list_init(&a->codes);
 	a->conversations = conversations_new(spec->manager, spec->conversation, spec->on_close, spec->mcp_ctx);
 	a->local.local = true;
 	struct http_server_spec server = { .limits = http_limits_default, .on_request = on_request, .ctx = a };
@@ -49,6 +51,7 @@ struct api *api_free(struct api *a)
 	http_server_free(a->server);
 	http_server_free(a->local_server);
 	conversations_free(a->conversations);
+	login_codes_drop(a);
 	free(a->counts);
 	list_for_each(tag, &a->listeners, struct listener_tag, node)
 		listener_free_tag(tag);

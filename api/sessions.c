@@ -23,7 +23,7 @@ struct patch_body {
 };
 
 struct list_query {
-	bool all, ended;
+	bool all, ended, brief;
 };
 
 static const char *language_choice(size_t i)
@@ -88,6 +88,8 @@ static const struct arg list_table[] = {
 	  .example = "true" },
 	{ "ended", ARG_BOOL, offsetof(struct list_query, ended),
 	  .description = "With `all`: also list sessions that have ended.", .example = "true" },
+	{ "brief", ARG_BOOL, offsetof(struct list_query, brief),
+	  .description = "With `all`: without the memory in use, so that the engine is not asked.", .example = "true" },
 	{ 0 },
 };
 
@@ -196,10 +198,10 @@ static void listed_all(void *ctx, const struct listed_session *v, size_t n, cons
 	exchange_reply(x, 200, out);
 }
 
-static void list_all(struct exchange *x, bool ended)
+static void list_all(struct exchange *x, const struct list_query *query)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct list_request request = { .all = ended, .on_done = listed_all, .ctx = x };
+	struct list_request request = { .all = query->ended, .brief = query->brief, .on_done = listed_all, .ctx = x };
 	x->op = manager_list_all(x->api->spec.manager, &request, &f);
 	if (!x->op)
 		exchange_fail(x, &f);
@@ -209,7 +211,7 @@ static void get_sessions(struct exchange *x)
 {
 	const struct list_query *query = x->query;
 	if (query->all || query->ended) {
-		list_all(x, query->ended);
+		list_all(x, query);
 		return;
 	}
 	conversation_wake(x->conversation);

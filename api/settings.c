@@ -4,6 +4,18 @@
 #include "base/alloc.h"
 #include "base/json.h"
 
+struct setting_body {
+	const char *name, *value;
+};
+
+static const struct arg setting_table[] = {
+	{ "name", ARG_STRING, offsetof(struct setting_body, name), ARG_REQUIRED | ARG_NONEMPTY, .max = 64,
+	  .description = "Name of the setting.", .example = "\"CONTAINER_MEMORY_LIMIT\"" },
+	{ "value", ARG_STRING, offsetof(struct setting_body, value), .max = 65536,
+	  .description = "The new value. Without it, the stored value is removed.", .example = "\"4g\"" },
+	{ 0 },
+};
+
 /* --- settings ------------------------------------------------------------------------------------------------------ */
 
 static json_t *setting_json(const struct config *c, const char *name)
@@ -27,6 +39,28 @@ static void get_settings(struct exchange *x)
 	for (size_t i = 0; i < names.n; i++)
 		json_array_append_new(list, setting_json(x->api->spec.config, names.v[i]));
 	exchange_reply(x, 200, json_pack("{s:o}", "settings", list));
+}
+
+static void put_setting(struct exchange *x)
+{
+	const struct setting_body *body = x->args;
+	AUTO(fail_release) struct fail f = { 0 };
+	if (x->caller.remote && config_knows(body->name) && !config_is_plain(body->name)) {
+		fail_set(
+			&f, FAIL_INVALID,
+			"%.64s is a text, which may name programs or files of the machine: it cannot be changed over TCP.",
+			body->name);
+		fail_hint(&f, "Use `husk config set` on the machine.");
+		exchange_fail(x, &f);
+		return;
+	}
+	if (settings_keep(x->api->spec.env_file, body->name, body->value, &f) < 0)
+		exchange_fail(x, &f);
+	else
+		exchange_reply(x, 200,
+			       json_pack("{s:s, s:s?, s:s}", "name", body->name, "value",
+					 config_is_secret(body->name) ? NULL : body->value, "note",
+					 "Servers use the value when they start again."));
 }
 
 /* --- doctor -------------------------------------------------------------------------------------------------------- */
@@ -101,6 +135,7 @@ static void get_doctor(struct exchange *x)
 static const struct route_answer settings_answers[] = {
 	{ 200, "Settings", NULL, "All settings; secrets without their value." }, { 0 }
 };
+static const struct route_answer changed_answers[] = { { 200, "Anything", NULL, "The setting is stored." }, { 0 } };
 static const struct route_answer doctor_answers[] = { { 200, "Doctor", NULL, "The checks, in a fixed order." }, { 0 } };
 
 const struct route routes_settings[] = {
@@ -113,6 +148,17 @@ const struct route routes_settings[] = {
 	  .answers = settings_answers,
 	  .example = "",
 	  .handle = get_settings },
+	{ .method = HTTP_METHOD_PUT,
+	  .path = "/v1/settings",
+	  .scope = SCOPE_ADMIN,
+	  .name = "changeSetting",
+	  .tag = "server",
+	  .summary = "Store a setting, as `husk config set` does",
+	  .text = "Servers use it when they start again. Over TCP, only numbers, sizes and choices can be changed.",
+	  .body = setting_table,
+	  .body_size = sizeof(struct setting_body),
+	  .answers = changed_answers,
+	  .handle = put_setting },
 	{ .method = HTTP_METHOD_GET,
 	  .path = "/v1/doctor",
 	  .scope = SCOPE_ADMIN,

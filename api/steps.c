@@ -69,7 +69,7 @@ static bool body_is_json(const struct exchange *x)
 
 static void found(struct exchange *x)
 {
-	if (!decode_query(x))
+	if (!(x->route->flags & ROUTE_ANY_QUERY) && !decode_query(x))
 		return;
 	if (!x->route->body || (x->route->flags & ROUTE_RAW_BODY)) {
 		replay_begin(x, NULL, 0);

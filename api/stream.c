@@ -73,8 +73,10 @@ static void write_event(struct stream *s, uint64_t id, const char *name, json_t 
 		pause_reader(s, /* pause= */ true);
 }
 
-bool stream_shows(const char *only, enum journal_kind kind)
+bool stream_shows(const char *only, bool quiet, enum journal_kind kind)
 {
+	if (quiet && (kind == JOURNAL_RUN_OUTPUT || kind == JOURNAL_RUN_DISPLAY || kind == JOURNAL_RUN_CLEARED))
+		return false;
 	const char *name = journal_kind_name(kind);
 	size_t n = only ? strlen(only) : 0;
 	return !only || (strncmp(name, only, n) == 0 && (name[n] == '.' || !name[n]));
@@ -83,7 +85,7 @@ bool stream_shows(const char *only, enum journal_kind kind)
 static void on_event(void *ctx, const struct journal_event *e)
 {
 	struct stream *s = ctx;
-	if (stream_shows(s->only, e->kind) && e->number > s->spec.known)
+	if (stream_shows(s->only, s->spec.quiet, e->kind) && e->number > s->spec.known)
 		write_event(s, s->spec.by_position ? e->position : e->number, journal_kind_name(e->kind),
 			    journal_event_encode(e));
 	bool run_ended = s->spec.until_end && e->kind == JOURNAL_RUN_ENDED;

@@ -19,6 +19,7 @@ struct stream_spec {
 	bool until_end;			/* the stream ends with the event run.ended */
 	uint64_t known;			/* the client knows the events up to this number */
 	const char *only;		/* as in stream_shows(); borrowed during the call */
+	bool quiet;			/* likewise */
 };
 
 /* Counts the exchange as a stream of its key. Answers with 429 and returns false if the key has too many. */
@@ -28,8 +29,9 @@ bool stream_admit(struct exchange *x);
 bool stream_gap_is_last(const struct journal_gap *gap, uint64_t run);
 /* Answers the exchange with the stream, or with a failure: FAIL_LIMIT if the key has too many. */
 void stream_begin(struct exchange *x, const struct stream_spec *spec);
-/* Whether `only` selects the kind: its name is `only` or begins with `only` and a dot. NULL selects all. */
-bool stream_shows(const char *only, enum journal_kind kind);
+/* Whether `only` selects the kind: its name is `only` or begins with `only` and a dot. NULL selects all. quiet: without
+ * what runs print and display. */
+bool stream_shows(const char *only, bool quiet, enum journal_kind kind);
 /* The number after which a client wants to continue: the field Last-Event-ID, or `after`. -1 if it is not valid; the
  * exchange is answered then. */
 int stream_after(struct exchange *x, const char *after, uint64_t *ret);

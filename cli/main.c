@@ -23,6 +23,7 @@
 #include "cli/sessions.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
+#include "cli/ui.h"
 #include "cli/verify.h"
 #include "manager/manager.h"
 
@@ -48,6 +49,8 @@ static int run_verb(const struct options *options)
 		return mcp_run(options, /* extension= */ NULL);
 	case VERB_SERVE:
 		return serve_run(options, /* extension= */ NULL);
+	case VERB_UI:
+		return ui_run(options);
 	case VERB_KEYS:
 		return keys_run(options);
 	case VERB_DEMO:

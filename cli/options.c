@@ -127,6 +127,7 @@ static const struct option_row {
 	STRING("thread", thread),
 	STRING("delete", delete_id),
 	FLAG("all", all),
+	FLAG("print", print),
 	FLAG("exports", old_exports),
 	FLAG("images", old_images),
 	PARSED("older", take_older),

@@ -33,6 +33,7 @@ struct options {
 	const char *listen, *unix_path, *tls_cert, *tls_key;
 	bool behind_proxy;
 	struct strv hosts; /* accepted values of Host */
+	bool print;	   /* ui: print the address instead of opening a browser */
 	/* keys; the words point into argv */
 	enum keys_action keys_action;
 	const char *key_name; /* for remove also an id */

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 
 #include "api/local.h"
+#include "api/page.h"
 #include "api/server.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -204,6 +205,7 @@ static void print_how_to_connect(const struct service *s, const char *key, const
 	       key);
 	print_config("Cursor (~/.cursor/mcp.json)", "mcpServers", url, key, /* type= */ false);
 	print_config("VS Code (.vscode/mcp.json)", "servers", url, key, /* type= */ true);
+	printf("A browser: run `husk ui`, or open %s/ui/ and give the key.\n\n", s->origin);
 	printf("A program:\n\ncurl -H \"Authorization: Bearer $(cat %s)\" %s/v1/sessions\n", path, s->origin);
 	fflush(stdout);
 }
@@ -274,6 +276,7 @@ static int serve(struct service *s)
 				     .on_close = on_close,
 				     .mcp_ctx = s,
 				     .env_file = s->options->env_file,
+				     .page = page_files,
 				     .for_all = true };
 	s->api = api_new(&s->spec);
 	struct signals *signals = signals_new(s->loop, on_signal, s);

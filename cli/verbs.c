@@ -107,6 +107,19 @@ static const struct help_verb verbs[N_VERBS] = {
 			  "Serve other machines." }),
 		.codes = PAIRS({ "0", "A signal asked it to end." }, CODE_USAGE, CODE_SYSTEM),
 	},
+	[VERB_UI] = {
+		.name = "ui",
+		.group = GROUP_SERVE,
+		.summary = "Open the page of a running husk serve in a browser",
+		.usage = TEXT("[--print]"),
+		.text = TEXT(
+			"The page shows all sessions while they work. docs/page.md describes it. The address logs the browser in. "
+			"It works once, within five minutes. The list of keys then has a key for this browser; removing it logs the "
+			"browser out."),
+		.options = OPTIONS({ "print", NULL, "Print the address instead of opening a browser." }),
+		.examples = PAIRS({ "husk ui --print", "Print an address, for example for a browser on another machine." }),
+		.codes = PAIRS(CODE_DONE, { "1", "No husk serve of this user is running." }, CODE_USAGE, CODE_SYSTEM),
+	},
 	[VERB_JUPYTER] = {
 		.name = "jupyter",
 		.group = GROUP_SERVE,

@@ -108,5 +108,8 @@ bool manager_can_sign(const struct manager *m);
 #define MANAGER_SIGNATURE_SIZE 44
 void manager_sign(const struct manager *m, const char *text, char ret[MANAGER_SIGNATURE_SIZE]);
 bool manager_is_signed(const struct manager *m, const char *text, const char *signature);
+/* 128 random bits as lower-case text. */
+#define MANAGER_SECRET_SIZE 27
+void manager_make_secret(char ret[MANAGER_SECRET_SIZE]);
 
 #endif

@@ -27,6 +27,7 @@
 #include "manager/model/runtime.h"
 #include "manager/model/session-status.h"
 #include "manager/model/state.h"
+#include "manager/model/usage.h"
 #include "manager/model/verdict.h"
 #include "manager/session-files.h"
 
@@ -351,6 +352,9 @@ struct run_record_request {
 	void *ctx;
 };
 struct op *manager_run_record(struct conversation *c, const struct run_record_request *req, struct fail *f);
+/* Keeps beside the record what a model was shown of the run: the content of an answer, a JSON array as text. Only the
+ * last answers are kept. Without a session or a record of this name and number, nothing happens. */
+void manager_note_shown(struct conversation *c, const char *session, uint64_t run, const char *content);
 
 /* --- journals ------------------------------------------------------------------------------------------------------ */
 /* The journal of a session is the sequence of its events, with rising numbers. Any number of readers read it, each from
@@ -359,6 +363,7 @@ struct op *manager_run_record(struct conversation *c, const struct run_record_re
 #define JOURNAL_NOW UINT64_MAX
 struct journal_request {
 	struct conversation *conversation; /* only its sessions; NULL = those of all conversations */
+	const char *tenant;		   /* without conversation: only its sessions; NULL = those of all tenants */
 	const char *session_id;		   /* full id of a session of this manager; NULL = all sessions */
 	uint64_t run;			   /* only events of this run; 0 = all events. Needs session_id */
 	/* The reader gets the events after this number of the session or, without session_id, after this position.
@@ -400,6 +405,7 @@ struct session_details {
 	const struct run_info *runs;
 	size_t n_runs;
 	const struct session_status *status;
+	const struct usage *usage; /* samples of this and earlier requests; NULL = none */
 };
 struct info_request {
 	const char *session_id;
@@ -521,12 +527,15 @@ struct listed_session {
 	const char *cause;     /* why it ended; "" = it has not ended */
 	const char *transport; /* how its server reaches it: "socket", "exec"; "-" = unknown */
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its maximum lifetime ends */
+	uint64_t idle_left_seconds;			  /* until it ends because it is idle */
+	bool network;
 	bool has_memory;
 	uint64_t memory; /* bytes */
 	struct limits limits;
 };
 struct list_request {
-	bool all; /* also lists ended sessions; the list has at most the newest thousand sessions */
+	bool all;   /* also lists ended sessions; the list has at most the newest thousand sessions */
+	bool brief; /* the engine is not asked: memory is unknown, and sessions that died unnoticed are listed */
 	/* Oldest first. f: nothing could be listed. unsure: the engine did not answer, so the list comes from the
 	 * store alone. */
 	void (*on_done)(void *ctx, const struct listed_session *v, size_t n, const struct fail *f,

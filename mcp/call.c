@@ -73,6 +73,8 @@ static void on_made(void *ctx, bool forgotten)
 	AUTO(buf_release) struct buf result = l->result, text = { 0 };
 	struct call *c = l->call;
 	bool tool_error = l->tool_error;
+	if (!forgotten && l->work.made)
+		l->work.made(c, l->work.ctx);
 	l->work.release(l->work.ctx);
 	free(l);
 	if (forgotten)

@@ -87,6 +87,8 @@ void call_reply_with(struct call *c, json_t *result, const char *name, const cha
  * or cancelled meanwhile. */
 struct call_work {
 	json_t *(*make)(void *ctx);
+	/* Called on the loop before the answer is sent, if it is. May be NULL. */
+	void (*made)(struct call *c, void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
 	bool bulk;	     /* waits for a disk instead of computing; see base/work.h */

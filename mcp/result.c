@@ -154,6 +154,9 @@ static size_t bound_fields(json_t *fields)
 	return json_print_size(fields);
 }
 
+/* Characters of pictures in result_shown(). */
+#define SHOWN_PICTURES_MAX (512u << 10)
+
 /* --- results -------------------------------------------------------------------------------------------- */
 
 static json_t *text_block(const char *text)
@@ -231,6 +234,24 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 	if (structured)
 		json_object_set_new(result, "structuredContent", structured);
 	return result;
+}
+
+char *result_shown(const json_t *result)
+{
+	const json_t *content = json_object_get(result, "content");
+	size_t i, n = 0;
+	json_t *block;
+	json_array_foreach(content, i, block)
+		n += json_string_length(json_object_get(block, "data"));
+	if (n <= SHOWN_PICTURES_MAX)
+		return json_dumps(content, JSON_COMPACT);
+	json_auto_t *copy = json_array();
+	json_array_foreach(content, i, block) {
+		json_t *kept = json_copy(block);
+		json_object_del(kept, "data");
+		json_array_append_new(copy, kept);
+	}
+	return json_dumps(copy, JSON_COMPACT);
 }
 
 json_t *result_of_fields(json_t *fields, bool structured)

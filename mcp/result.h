@@ -23,6 +23,10 @@
 /* A CallToolResult. New reference. */
 json_t *result_of_run(const struct run_result *run, const struct run_context *ctx);
 
+/* The content of a result as JSON text, for people who want to see what the model saw. Pictures that are too long to keep
+ * are left out of it; their blocks stay. The caller owns it. */
+char *result_shown(const json_t *result);
+
 struct fail_context {
 	const char *session_id;	 /* NULL if the request names no session */
 	json_t *details;	 /* borrowed: problems of args_decode(); NULL if none */

@@ -269,6 +269,14 @@ static void prompt_user(struct call *call, const struct run_result *result, stru
 	inputs_request(call_env(call)->connection, call, form_of(result, args->session_id), state, on_user);
 }
 
+/* Keeps what the model sees of a run, for people. */
+static void note_shown(const struct call *call, uint64_t run, const char *content)
+{
+	const struct execute_args *args = call->decoded;
+	if (run && content)
+		manager_note_shown(call_env(call)->conversation, args->session_id, run, content);
+}
+
 static void execute_done(void *ctx, const struct run_result *result, const struct fail *f)
 {
 	struct call *call = ctx;
@@ -285,7 +293,10 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 		return;
 	}
 	json_auto_t *before = take_before(call);
-	call_reply(call, put_before(before, result_of_run(result, &context)));
+	json_t *shown = put_before(before, result_of_run(result, &context));
+	AUTO(freep) char *content = result_shown(shown);
+	note_shown(call, result->run, content);
+	call_reply(call, shown);
 }
 
 /* A result that would block the loop for too long. A worker builds its text, pictures and fields. */
@@ -294,12 +305,21 @@ struct wording {
 	struct run_context context;
 	char *session_id;
 	json_t *before; /* see take_before() */
+	char *shown;	/* result_shown() */
 };
 
 static json_t *word(void *ctx)
 {
+	struct wording *w = ctx;
+	json_t *result = put_before(w->before, result_of_run(&w->result, &w->context));
+	w->shown = result_shown(result);
+	return result;
+}
+
+static void worded(struct call *call, void *ctx)
+{
 	const struct wording *w = ctx;
-	return put_before(w->before, result_of_run(&w->result, &w->context));
+	note_shown(call, w->result.run, w->shown);
 }
 
 static void wording_release(void *ctx)
@@ -308,6 +328,7 @@ static void wording_release(void *ctx)
 	run_result_release(&w->result);
 	json_decref(w->before);
 	free(w->session_id);
+	free(w->shown);
 	free(w);
 }
 
@@ -325,7 +346,8 @@ static void execute_heavy(void *ctx, struct run_result *result)
 	*result = (struct run_result){ 0 };
 	call_reply_later(
 		call, call_env(call)->loop,
-		&(struct call_work){ .make = word, .release = wording_release, .ctx = w, .session = w->session_id });
+		&(struct call_work){
+			.make = word, .made = worded, .release = wording_release, .ctx = w, .session = w->session_id });
 }
 
 /* Called when the run has become a task: it continues, and the client gets its result from the task. */

@@ -54,14 +54,19 @@ ensure_venv() {
 
 case ${1-} in
 build)
+	# The page of husk serve is built with npm.
+	command -v npm >/dev/null || build_packages+=(nodejs npm)
 	ensure_packages build "${build_packages[@]}"
 	;;
 test)
-	command -v node >/dev/null || test_packages+=(nodejs npm)
+	command -v npm >/dev/null || test_packages+=(nodejs npm)
+	# The tests of the page; another build of Chromium can be named in HUSK_CHROMIUM.
+	[ -n "${HUSK_CHROMIUM-}" ] || test_packages+=(chromium)
 	ensure_packages test "${build_packages[@]}" "${test_packages[@]}"
 	ensure_venv
 	;;
 dist)
+	command -v npm >/dev/null || build_packages+=(nodejs npm)
 	ensure_packages packag "${build_packages[@]}" "${dist_packages[@]}"
 	;;
 *)

@@ -54,4 +54,5 @@ void info_add_figures(json_t *info, const struct disk *home, const struct limits
 	json_object_set_new(info, "landlock", json_integer(landlock_version()));
 	set_bytes(info, "memory", limits_memory_now(limits));
 	set_bytes(info, "memory_limit", limits->memory_limit);
+	set_bytes(info, "cpu_us", limits_cpu_us(limits));
 }

@@ -14,7 +14,7 @@
 #define PIDS_SPARE_SHARE 16
 
 struct names {
-	const char *oom, *peak, *stat, *pids, *memory_limit, *pids_limit;
+	const char *oom, *peak, *stat, *pids, *cpu, *memory_limit, *pids_limit;
 };
 
 static const struct names v1 = {
@@ -22,6 +22,7 @@ static const struct names v1 = {
 	.peak = "memory/memory.max_usage_in_bytes",
 	.stat = "memory/memory.stat",
 	.pids = "pids/pids.current",
+	.cpu = "cpuacct/cpuacct.usage",
 	.memory_limit = "memory/memory.limit_in_bytes",
 	.pids_limit = "pids/pids.max",
 };
@@ -31,6 +32,7 @@ static const struct names v2 = {
 	.peak = "memory.peak", /* since Linux 5.19 */
 	.stat = "memory.stat",
 	.pids = "pids.current",
+	.cpu = "cpu.stat",
 	.memory_limit = "memory.max",
 	.pids_limit = "pids.max",
 };
@@ -95,6 +97,8 @@ void limits_open(struct limits *l, const char *root_path)
 		.peak_fd = open_at(root, n->peak),
 		.stat_fd = open_at(root, n->stat),
 		.pids_fd = open_at(root, n->pids),
+		.cpu_fd = open_at(root, n->cpu),
+		.cpu_is_v1 = n == &v1,
 		.memory_limit = read_limit(root, n->memory_limit),
 		.pids_limit = read_limit(root, n->pids_limit),
 	};
@@ -106,6 +110,7 @@ void limits_close(struct limits *l)
 	closep(&l->peak_fd);
 	closep(&l->stat_fd);
 	closep(&l->pids_fd);
+	closep(&l->cpu_fd);
 }
 
 uint64_t limits_oom_kills(const struct limits *l)
@@ -134,6 +139,13 @@ uint64_t limits_memory_now(const struct limits *l)
 uint64_t limits_pids(const struct limits *l)
 {
 	return read_number(l->pids_fd);
+}
+
+uint64_t limits_cpu_us(const struct limits *l)
+{
+	/* Version 1 counts nanoseconds. */
+	uint64_t value = l->cpu_is_v1 ? read_number(l->cpu_fd) : read_field(l->cpu_fd, "usage_usec");
+	return l->cpu_is_v1 && value != LIMIT_UNKNOWN ? value / 1000 : value;
 }
 
 bool limits_pids_full(const struct limits *l)

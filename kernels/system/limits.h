@@ -13,6 +13,8 @@ struct limits {
 	int peak_fd; /* -1 if the kernel does not provide it */
 	int stat_fd;
 	int pids_fd;
+	int cpu_fd;
+	bool cpu_is_v1;
 	uint64_t memory_limit; /* LIMIT_UNKNOWN also for "no limit" */
 	uint64_t pids_limit;
 };
@@ -30,6 +32,8 @@ uint64_t limits_memory_files(const struct limits *l);
 /* Memory of processes and of files in tmpfs; caches that can be dropped do not count. */
 uint64_t limits_memory_now(const struct limits *l);
 uint64_t limits_pids(const struct limits *l);
+/* Processor time since the container's start, in microseconds. */
+uint64_t limits_cpu_us(const struct limits *l);
 /* True if more than n further processes can be started, or if that is unknown. */
 bool limits_pids_left(const struct limits *l, uint64_t n);
 /* True if the process limit is (nearly) reached. */

@@ -37,7 +37,20 @@ static json_t *part_encode(const struct record_part *p)
 	fields_put_text(out, "display_id", p->display_id);
 	fields_put_bool(out, "update", p->update);
 	fields_put_number(out, "time_ms", p->time_ms);
+	fields_put_number(out, "event", p->event);
 	return out;
+}
+
+/* Answers that models were shown. */
+static void add_answers(json_t *out, const struct run_record *r)
+{
+	if (!r->n_answers)
+		return;
+	json_t *list = json_array();
+	for (size_t i = 0; i < r->n_answers; i++)
+		json_array_append_new(list, json_pack("{s:I, s:o}", "time_ms", (json_int_t)r->answers[i].time_ms,
+						      "content", json_loads(r->answers[i].content, 0, NULL)));
+	json_object_set_new(out, "answers", list);
 }
 
 static json_t *prompt_encode(const struct record_prompt *p)
@@ -103,6 +116,7 @@ json_t *run_record_encode(const struct run_record *r, bool parts)
 	fields_put_number(out, "dropped_bytes", r->dropped);
 	if (parts) {
 		add_parts(out, r);
+		add_answers(out, r);
 		fields_put_number(out, "journal", r->journal);
 	}
 	add_outcome(out, r->result);

@@ -83,6 +83,8 @@ json_t *listed_session_encode(const struct listed_session *s, bool remote)
 	fields_put_number(out, "age_seconds", s->age_seconds);
 	fields_put_number(out, "idle_seconds", s->idle_seconds);
 	fields_put_number(out, "seconds_left", s->left_seconds);
+	fields_put_number(out, "idle_seconds_left", s->idle_left_seconds);
+	fields_put_bool(out, "network", s->network);
 	if (s->has_memory)
 		json_object_set_new(out, "memory", json_integer((json_int_t)s->memory));
 	json_object_set_new(out, "limits", limits_encode(&s->limits));
@@ -100,6 +102,7 @@ static json_t *status_encode(const struct session_status *l)
 	fields_put_bool(out, "busy", l->busy);
 	fields_put_number(out, "memory", l->memory);
 	fields_put_number(out, "memory_limit", l->memory_limit);
+	fields_put_number(out, "cpu_us", l->cpu_us);
 	fields_put_number(out, "ptys", l->ptys);
 	fields_put_bool(out, "no_landlock", l->no_landlock);
 	for (size_t i = 0; i < l->n_disks; i++) {

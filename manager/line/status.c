@@ -108,6 +108,7 @@ int status_frame(struct dispatch *d, const struct wire_frame *frame)
 		.busy = kernel && streq(kernel, "busy"),
 		.memory = count_of(info, "memory"),
 		.memory_limit = count_of(info, "memory_limit"),
+		.cpu_us = count_of(info, "cpu_us"),
 		.ptys = count_of(info, "ptys"),
 		.no_landlock = json_is_integer(landlock) && json_integer_value(landlock) <= 0,
 		.fresh = json_is_true(json_object_get(info, "fresh")),

@@ -492,6 +492,12 @@ bool config_is_secret(const char *name)
 	return s ? s->kind == SETTING_SECRET : is_source(name);
 }
 
+bool config_is_plain(const char *name)
+{
+	const struct setting *s = config_setting(name);
+	return s && s->kind < SETTING_BY_NAME;
+}
+
 /* Compared by value: "2g" is the same as the default 2048m. */
 static bool is_default(const struct setting *s, const char *value)
 {

@@ -142,6 +142,8 @@ void config_names(struct strv *ret);
 const char *config_effective(const struct config *c, const char *name);
 /* True if the setting may contain a password, so that lists hide it. */
 bool config_is_secret(const char *name);
+/* True if the setting is a number, a size, a choice, or on and off: it names no program, file or secret. */
+bool config_is_plain(const char *name);
 
 /* How settings are documented. The groups are the sections of docs/settings.md. */
 enum setting_group {

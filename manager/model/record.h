@@ -19,12 +19,18 @@ struct record_part {
 	const char *display_id;		  /* id for updates; NULL = none */
 	bool update;			  /* replaces a display of an earlier run */
 	uint64_t time_ms;
+	uint64_t event; /* number of the event that showed it; 0 = a value or an error */
 };
 struct record_prompt {
 	size_t at;	  /* number of parts before it */
 	const char *text; /* "" = the output contains the prompt */
 	bool password, answered;
 	uint64_t time_ms;
+};
+/* The content of an answer that a model got. */
+struct record_answer {
+	uint64_t time_ms;
+	const char *content; /* a JSON array */
 };
 struct run_record {
 	uint64_t number;
@@ -51,6 +57,8 @@ struct run_record {
 	/* If the record comes from the store (HISTORY_KEEPS_CODE): JSON arrays of notebook outputs instead of parts. */
 	const char *const *outputs;
 	size_t n_outputs;
+	const struct record_answer *answers; /* what models were shown, the oldest first */
+	size_t n_answers;
 	/* All events of the session up to this number are in the record: read the journal after it. 0 = the record
 	 * comes from the store. */
 	uint64_t journal;

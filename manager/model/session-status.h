@@ -16,6 +16,7 @@ struct session_status {
 	bool answered;		       /* false: nothing below is known */
 	bool busy;		       /* a cell runs */
 	uint64_t memory, memory_limit; /* 0 = not known */
+	uint64_t cpu_us;	       /* processor time since the container started; 0 = not known */
 	uint64_t ptys;		       /* pseudo-terminals in use; the whole machine shares a limited number */
 	bool no_landlock;	       /* the session's Linux kernel does not support Landlock */
 	struct disk {

@@ -25,6 +25,10 @@ struct event {
 	size_t charged; /* bytes of memory, as counted against the limits */
 };
 
+/* Answers that are kept of a run, and the size up to which each is. */
+#define SHOWN_MAX 4
+#define SHOWN_BYTES_MAX (768u << 10)
+
 /* A run, with everything that stays after its events were dropped. */
 struct record {
 	struct list node;
@@ -43,7 +47,9 @@ struct record {
 	size_t len;
 	struct run_result result; /* without texts and displays */
 	bool has_result;
-	uint64_t value_at, error_at; /* number of the last event before them; 0 = there is none */
+	uint64_t value_at, error_at;		 /* number of the last event before them; 0 = there is none */
+	struct record_answer answers[SHOWN_MAX]; /* it owns their texts */
+	size_t n_answers;
 	uint64_t dropped;
 	struct list events;
 	size_t charged;
@@ -92,6 +98,7 @@ struct journal_reader {
 	struct journal *journal; /* NULL = all */
 	bool (*may_see)(const struct conversation *c, const char *conversation);
 	struct journal_request request;
+	char *tenant;	    /* as in the request */
 	struct event *next; /* NULL = it has read everything, or there is a gap */
 	uint64_t place;	    /* number or position of the last event before `next` */
 	bool gap, paused, closed;

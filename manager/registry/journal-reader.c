@@ -24,10 +24,18 @@ static struct event *first(const struct journal_reader *r)
 			    list_first(&r->journals->events, struct event, in_order);
 }
 
+/* Whether the reader may see sessions of this conversation. */
+static bool sees(const struct journal_reader *r, const char *conversation)
+{
+	if (r->tenant && !tenant_owns(r->tenant, conversation))
+		return false;
+	return !r->may_see || r->may_see(r->request.conversation, conversation);
+}
+
 static bool is_shown(const struct journal_reader *r, const struct event *e)
 {
 	const struct journal_request *request = &r->request;
-	if (r->may_see && !r->may_see(request->conversation, e->journal->conversation))
+	if (!sees(r, e->journal->conversation))
 		return false;
 	return !request->run || (e->record && e->record->number == request->run);
 }
@@ -121,7 +129,7 @@ static void tell_gap(struct journal_reader *r)
 	AUTO(freep) struct journal_session *v = xcalloc(list_length(&js->all) + 1, sizeof(*v));
 	size_t n = 0;
 	list_for_each(j, &js->all, struct journal, node) {
-		if (r->journal ? r->journal != j : r->may_see && !r->may_see(r->request.conversation, j->conversation))
+		if (r->journal ? r->journal != j : !sees(r, j->conversation))
 			continue;
 		struct run_record *runs;
 		size_t n_runs = active_runs(j, &runs);
@@ -241,7 +249,8 @@ struct journal_reader *journal_reader_new(const struct reader_spec *spec)
 	r->journal = spec->journal;
 	r->may_see = spec->may_see;
 	r->request = *spec->request;
-	r->request.session_id = NULL;
+	r->request.session_id = r->request.tenant = NULL;
+	r->tenant = spec->request->tenant ? xstrdup(spec->request->tenant) : NULL;
 	list_init(&r->in_ready);
 	list_append(&js->readers, &r->node);
 	if (!js->pump)
@@ -282,6 +291,7 @@ struct journal_reader *journal_reader_free(struct journal_reader *reader)
 		*reader->freed = true;
 	list_remove(&reader->in_ready);
 	list_remove(&reader->node);
+	free(reader->tenant);
 	free(reader);
 	return NULL;
 }

@@ -40,7 +40,15 @@ static void charge(struct record *r)
 	const char *const texts[] = { e->error_type, e->error_message, e->error_traceback, e->detail, e->lost };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		n += texts[i] ? strlen(texts[i]) : 0;
+	for (size_t i = 0; i < r->n_answers; i++)
+		n += strlen(r->answers[i].content);
 	journal_charge(r->journal, &r->charged, n);
+}
+
+static void forget_answers(struct record *r)
+{
+	while (r->n_answers)
+		free((char *)r->answers[--r->n_answers].content);
 }
 
 static void forget_value(struct record *r)
@@ -59,6 +67,7 @@ static void forget_texts(struct record *r)
 	forget_value(r);
 	free(take_ptr(r->result.error_traceback));
 	free(take_ptr(r->result.lost));
+	forget_answers(r);
 	charge(r);
 }
 
@@ -80,6 +89,7 @@ void record_free(struct record *r)
 	journal_charge(r->journal, &r->charged, 0);
 	live_release(&r->live);
 	run_result_release(&r->result);
+	forget_answers(r);
 	free(r->by);
 	free(r->text);
 	free(r->detail);
@@ -413,6 +423,20 @@ void journal_stored(struct journal *j, uint64_t number)
 		record_fetched(r);
 }
 
+void journal_note_shown(struct journal *j, uint64_t number, const char *content)
+{
+	struct record *r = record_find(j, number);
+	if (!r || strlen(content) > SHOWN_BYTES_MAX)
+		return;
+	if (r->n_answers == SHOWN_MAX) {
+		free((char *)r->answers[0].content);
+		memmove(r->answers, r->answers + 1, --r->n_answers * sizeof(*r->answers));
+	}
+	r->answers[r->n_answers++] = (struct record_answer){ store_now_ms(), xstrdup(content) };
+	charge(r);
+	journals_bound(j->journals, j);
+}
+
 /* --- views ------------------------------------------------------------------------------------------------------- */
 
 struct run_record record_view(const struct record *r)
@@ -455,11 +479,13 @@ static void add_display(struct view *v, const struct event *e)
 				    .bundle = &e->bundle,
 				    .display_id = e->display_id,
 				    .update = e->update,
-				    .time_ms = e->time_ms };
+				    .time_ms = e->time_ms,
+				    .event = e->number };
 	for (size_t i = 0; e->update && i < v->n_parts; i++) {
 		if (!v->parts[i].display_id || !streq(v->parts[i].display_id, e->display_id))
 			continue;
 		v->parts[i].bundle = &e->bundle;
+		v->parts[i].event = e->number;
 		return;
 	}
 	add_part(v, part);
@@ -472,7 +498,8 @@ static void add_event(struct view *v, struct event *e)
 		add_part(v, (struct record_part){ .kind = e->stream == 1 ? PART_STDOUT : PART_STDERR,
 						  .text = buf_str(&e->text),
 						  .len = e->text.len,
-						  .time_ms = e->time_ms });
+						  .time_ms = e->time_ms,
+						  .event = e->number });
 		break;
 	case JOURNAL_RUN_DISPLAY:
 		add_display(v, e);
@@ -531,6 +558,8 @@ bool journal_show_record(struct journal *j, uint64_t number, void (*fn)(void *ct
 	record.n_parts = v.n_parts;
 	record.prompts = v.prompts;
 	record.n_prompts = v.n_prompts;
+	record.answers = r->answers;
+	record.n_answers = r->n_answers;
 	record.journal = j->last;
 	journal_seal(j);
 	j->journals->reading++;

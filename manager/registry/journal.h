@@ -67,6 +67,8 @@ bool journal_show_record(struct journal *j, uint64_t number, void (*fn)(void *ct
 /* Fills v with at most n records that have a lower number than `before` (0 = all), newest first and without parts, and
  * returns how many. They are valid until the loop's next turn. */
 size_t journal_list_records(struct journal *j, uint64_t before, struct run_record *v, size_t n);
+/* Keeps the content of an answer, as manager_note_shown() does. */
+void journal_note_shown(struct journal *j, uint64_t number, const char *content);
 /* PID 1 keeps only a limited number of detached runs that were not fetched. Call it before another one is started. */
 void journal_make_room(struct journal *j);
 /* The store has the output of a detached run. */

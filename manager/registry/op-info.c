@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "manager/line/run.h"
 #include "manager/line/status.h"
+#include "manager/model/usage.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/op.h"
 #include "manager/registry/session-entry.h"
@@ -45,8 +46,18 @@ static void answer(struct info_op *o, const struct session_status *status)
 					   .status = status };
 	AUTO(freep) struct run_info *runs = list_runs(session_dispatch(entry->session), &details.n_runs);
 	details.runs = runs;
+	details.usage = entry->usage;
 	details.session.dependencies = entry->versions;
 	o->request.on_done(o->request.ctx, &details, NULL);
+}
+
+static void keep_sample(struct session_entry *entry, const struct session_status *status)
+{
+	if (!status->answered || !status->memory)
+		return;
+	if (!entry->usage)
+		entry->usage = new0(struct usage);
+	usage_add(entry->usage, &(struct usage_sample){ store_now_ms(), status->memory, status->cpu_us });
 }
 
 static void on_status(struct status_waiter *w, const struct session_status *status)
@@ -56,8 +67,10 @@ static void on_status(struct status_waiter *w, const struct session_status *stat
 	/* The session may have ended meanwhile. */
 	if (session_entry_check(o->op.entry, &f) < 0)
 		o->request.on_done(o->request.ctx, NULL, &f);
-	else
+	else {
+		keep_sample(o->op.entry, status);
 		answer(o, status);
+	}
 	op_end(&o->op);
 }
 

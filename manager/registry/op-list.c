@@ -115,6 +115,12 @@ static const char *shown_state(const struct session_record *row, bool owner_dead
 	return row->busy && row->state != ROW_ENDED ? "busy" : row_state_name(row->state);
 }
 
+static uint64_t idle_left(const struct list_op *o, const struct session_record *row, uint64_t now)
+{
+	uint64_t ttl = o->op.registry->config->idle_ttl, idle = row->busy ? 0 : (now - MIN(row->used, now)) / 1000;
+	return ttl - MIN(idle, ttl);
+}
+
 static void add_row(struct list_op *o, const struct session_record *row, bool dead, uint64_t now)
 {
 	struct owner_claim claim = owner_claim_of(row);
@@ -135,6 +141,8 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.age_seconds = (now - MIN(row->created, now)) / 1000,
 		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
 		.limits = limits_from_json(row->limits, o->op.registry->config),
+		.idle_left_seconds = idle_left(o, row, now),
+		.network = limits_json_has_network(row->limits),
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
 	};
 	o->unlisted[o->n] = ended || row->state == ROW_STARTING || !rows_on_engine(row, o->op.registry->engine);
@@ -154,7 +162,7 @@ static void list_rows(struct op *op, const struct rows *rows)
 	struct query_spec containers = {
 		.kind = ENGINE_QUERY_CONTAINERS, .subject = store_id(r->store), .done = on_containers, .ctx = o
 	};
-	if (o->n)
+	if (o->n && !o->request.brief)
 		o->query = r->engine->ops->query(r->engine, &containers, &o->unsure);
 	if (!o->query)
 		answer(o);

@@ -303,3 +303,12 @@ struct journal_reader *manager_read_journal(struct manager *m, const struct jour
 	return journal_reader_new(&(struct reader_spec){
 		.journals = r->journals, .journal = j, .may_see = req->conversation ? may_see : NULL, .request = req });
 }
+
+void manager_note_shown(struct conversation *c, const char *session, uint64_t run, const char *content)
+{
+	struct session_place place;
+	struct journal *j =
+		manager_find_session(c, session, &place) ? journals_find(c->registry->journals, place.id) : NULL;
+	if (j && streq(place.conversation, journal_conversation(j)) && c->id && streq(place.conversation, c->id))
+		journal_note_shown(j, run, content);
+}

@@ -3,6 +3,7 @@
 #include "manager/model/token.h"
 #include "manager/registry/registry.h"
 
+_Static_assert(MANAGER_SECRET_SIZE == TOKEN_SIZE, "one size of secrets");
 _Static_assert(MANAGER_SIGNATURE_SIZE == SIGNATURE_SIZE, "one size of signatures");
 
 struct sign_op {
@@ -70,4 +71,9 @@ void manager_sign(const struct manager *m, const char *text, char ret[MANAGER_SI
 bool manager_is_signed(const struct manager *m, const char *text, const char *signature)
 {
 	return token_is_signed(signature, m->registry.signing_key, text);
+}
+
+void manager_make_secret(char ret[MANAGER_SECRET_SIZE])
+{
+	token_make(ret);
 }

@@ -77,6 +77,7 @@ void session_entry_free(struct session_entry *entry)
 	free(entry->versions);
 	free(entry->name);
 	free(entry->labels);
+	free(entry->usage);
 	free(entry);
 }
 

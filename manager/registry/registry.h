@@ -67,6 +67,7 @@ struct session_entry {
 	char *name;				      /* given by its conversation; NULL = none */
 	char *versions;				      /* versions of its packages, as JSON; NULL = none or unknown */
 	struct journal *journal;		      /* NULL while it is warm or not started */
+	struct usage *usage;			      /* NULL = nobody has asked for its state yet */
 	struct store_job *renewal;
 	struct store_job *explanation; /* reads the cause of its death */
 };

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "api/page.h"
 #include "base/alloc.h"
 #include "manager/files/digest.h"
 #include "manager/files/vault.h"
@@ -37,12 +38,19 @@ char *reply_field(const struct reply *r, const char *name)
 	return NULL;
 }
 
+static const struct page_file page[] = {
+	{ "index.html", "text/html", "\"i\"", "document", 8 },
+	{ "terminal.html", "text/html", "\"t\"", "terminal", 8 },
+	{ "a/app.0123.js", "text/javascript", "\"a\"", "script", 6 },
+	{ 0 },
+};
+
 static void start(void)
 {
 	manager = manager_new(b.loop, &b.config);
 	conversation = conversation_open(manager, &(struct conversation_spec){ .id = "t" });
 	api = api_new(&(struct api_spec){
-		.loop = b.loop, .config = &b.config, .manager = manager, .conversation = conversation });
+		.loop = b.loop, .config = &b.config, .manager = manager, .conversation = conversation, .page = page });
 }
 
 static void stop(void)
