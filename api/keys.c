@@ -1,5 +1,5 @@
-/* Routes of keys. A key makes keys of its own tenant, with scopes that it has itself. Keys with the scope `admin` give
- * any scope, and those of the tenant `local`, which belong to the operator, use any tenant. */
+/* Routes of keys. A key can make keys for its own tenant, with scopes that it has itself. With the scope `admin` it can
+ * give any scope. Such a key of the tenant `local` belongs to the operator, and can manage keys of any tenant. */
 #include "api/host.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -198,8 +198,8 @@ const struct route routes_keys[] = {
 	  .name = "addKey",
 	  .tag = "keys",
 	  .summary = "Make a key",
-	  .text = "A key makes keys of its own tenant with scopes that it has itself. A key with the scope `admin` can give "
-		  "any scope, and one of the tenant `local` also keys of other tenants.",
+	  .text = "A key can make keys for its own tenant, with scopes that it has itself. With the scope `admin` it can give "
+		  "any scope. Such a key of the tenant `local` can also make keys for other tenants.",
 	  .body = add_table,
 	  .body_size = sizeof(struct add_body),
 	  .answers = add_answers,

@@ -22,7 +22,7 @@ static const struct help_option init_options[] = {
 			 "Kill the kernel this long after an interrupt that did not end the cell (5000)." },
 	[INIT_START] = { "start-ms", "N", "Time that a kernel has to start and say hello (60000)." },
 	[INIT_INSTALL] = { "install", NULL,
-			   "Run no kernel and no commands, but install packages into " DEPENDENCIES_PATH "." },
+			   "Only install packages into " DEPENDENCIES_PATH ": start no kernel, run no commands." },
 	[INIT_MANIFEST] = { "manifest", "FILE", "The runtime's manifest (" RUNTIME_MANIFEST_PATH ")." },
 	[INIT_CGROUP] = { "cgroup", "DIR", "Where the container's cgroup is mounted (" CGROUP_ROOT ")." },
 	[INIT_HELP] = { "help", NULL, NULL }, /* shown with the program's own options */

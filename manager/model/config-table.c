@@ -286,11 +286,10 @@ const struct setting config_settings[] = {
 		   "least 16 characters. Servers that share a store need the same key.",
 		   "$(openssl rand -base64 32)") },
 	{ SECRET("API_BASE_URL", api_base_url), .usual = "none",
-	  DESCRIBE(
-		  STORE,
-		  "Address of `husk serve` in links to exports, such as that of a proxy before it. By default it is the "
-		  "address that the request used.",
-		  "https://api.example.com") },
+	  DESCRIBE(STORE,
+		   "Address of `husk serve` in links to exports, such as that of a proxy in front of it. By default it "
+		   "is the address that the request used.",
+		   "https://api.example.com") },
 
 	/* --- records --------------------------------------------------------------------------------------------- */
 	{ SIZE("RECORD_MAX_SIZE_PER_SESSION", record_max_size_per_session, "8m", MIB, TIB),
