@@ -321,7 +321,7 @@ static void on_end(void *ctx, const char *error)
 	AUTO(fail_release) struct fail f = { 0 };
 	s->http = NULL;
 	if (error || (s->status == 200 && !s->ended)) {
-		attach_lose(s->attach, error ? error : "it ended a run without a word");
+		attach_lose(s->attach, error ? error : "it ended a run without a result");
 		return;
 	}
 	if (s->status == 200)

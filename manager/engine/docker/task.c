@@ -339,11 +339,11 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status != 0 && t->has_line_dir && inspect_refused_mount(r->err)) {
 		/* The engine is remote, or does not share our file system. */
-		log_debug("docker: folders are no longer mounted: %s", r->err);
+		log_debug("docker: new containers get no mounted folders, since the engine refuses them: %s", r->err);
 		t->docker->refuses_mounts = t->run_again = true;
 		step_start(t, STEP_REMOVE);
 	} else if (r->exit_status != 0 && t->has_quota && inspect_refused_quota(r->err)) {
-		log_debug("docker: volumes no longer have a size: %s", r->err);
+		log_debug("docker: new volumes get no size limit, since the engine refuses it: %s", r->err);
 		t->docker->has_quotas = false;
 		t->run_again = true;
 		step_start(t, STEP_REMOVE);
