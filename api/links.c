@@ -53,8 +53,8 @@ void links_try(struct exchange *x, void (*next)(struct exchange *x))
 
 /* --- make ---------------------------------------------------------------------------------------------------------- */
 
-/* The Host of a request is one of ours (auth.c). A proxy says in X-Forwarded-Proto whether its clients use TLS; a wrong
- * value makes a link that does not work, but no link that opens more. */
+/* The Host of a request is one of ours (auth.c). A proxy says in X-Forwarded-Proto whether its clients use TLS. A
+ * wrong value only makes a link that does not work. */
 char *links_base(const struct exchange *x)
 {
 	const char *base = x->api->spec.config->api_base_url;

@@ -23,7 +23,7 @@ static json_t *setting_json(const struct config *c, const char *name)
 	const char *value = config_effective(c, name);
 	bool secret = config_is_secret(name);
 	json_t *out = json_pack("{s:s, s:b, s:s}", "name", name, "secret", secret, "from", config_origin(c, name));
-	/* Nobody gets a secret back, only whether there is one. */
+	/* A secret is never shown, only whether it is set. */
 	if (secret)
 		json_object_set_new(out, "set", json_boolean(value && *value));
 	else

@@ -465,7 +465,7 @@ static int take_words(struct options *o, char **words, struct fail *f)
 	return *words ? unexpected(*words, f) : 0;
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------- */
+/* --- parse the command line -------------------------------------------------------------------------------------- */
 
 /* --help before or after a verb, and --version anywhere, replace the verb. */
 static bool is_answered(struct options *o)

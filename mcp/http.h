@@ -28,8 +28,8 @@ struct mcp_http_spec {
 	size_t sessions_per_key;	   /* 0 = 100 */
 	size_t unsent_max;		   /* a reader with more unsent bytes is disconnected; 0 = 1 MiB */
 	uint64_t idle_ms;		   /* a session without requests ends after this time; 0 = 24 h */
-	/* Returns the address of an export, which works without a key; NULL = none can be made now. base is that of
-	 * the request's caller. The caller of the function owns the result. NULL = answers have no such addresses. */
+	/* Returns an address of the export that works without a key, or NULL if none can be made now. The caller of the
+	 * function owns the result. `base` is the field of struct mcp_http_caller. link = NULL: answers have no links. */
 	char *(*link)(void *ctx, const char *base, const char *export_id);
 	void *link_ctx;
 };

@@ -24,7 +24,7 @@ struct terminal {
 	struct relay *relay;	   /* for installs */
 	uint64_t floor;		   /* bytes to leave free on the host's disk, for installs */
 	struct shell_state *state; /* passes from each command to the next */
-	struct strv *more_env;	   /* added to the state before the next command */
+	struct strv *more_env;	   /* variables to add to the state before the next command */
 	struct bash *spare;	   /* started in advance for the next command, if there is one */
 	void (*on_idle)(struct terminal *t);
 

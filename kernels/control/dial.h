@@ -12,7 +12,7 @@ struct dial {
 	bool enabled; /* the folder exists */
 	int events;   /* inotify, only while there is no controller: the kernel grants a user few of them. -1 = none */
 	struct watch watch;
-	bool untried;	   /* has not dialled since it had no controller */
+	bool untried;	   /* the controller is gone, and PID 1 has not dialled since then */
 	bool due;	   /* there may be a socket that was not tried yet */
 	uint64_t again_ms; /* time of the next try after a failure that no event will resolve; 0 = none */
 };

@@ -24,9 +24,9 @@ struct stream {
 	bool watched;
 	bool connecting, readable;
 	bool tried_ipv6;
-	bool in_ended;	 /* the program has sent everything, and the manager knows */
+	bool in_ended;	 /* the program has sent everything, and the manager was informed */
 	bool out_ended;	 /* the manager has sent everything */
-	bool out_shut;	 /* and the program knows */
+	bool out_shut;	 /* the program was informed that the manager has sent everything */
 	uint32_t credit; /* bytes that the manager still accepts */
 	struct buf out;	 /* bytes for the program, which it has not accepted yet */
 	uint32_t taken;	 /* bytes that it has accepted, and that are not credited yet */

@@ -143,7 +143,7 @@ struct engine_capabilities {
 	bool sets_fence;	    /* if not, ENGINE_QUERY_FENCE is never sent, and sessions have no firewall rules */
 	bool cuts_network;	    /* a container without a network has only loopback */
 	bool measures_memory;	    /* answers ENGINE_QUERY_STATS */
-	bool reports_machine;	    /* answers ENGINE_QUERY_INFO and ENGINE_QUERY_NETWORK: it is one machine */
+	bool reports_machine;	    /* runs on one machine: answers ENGINE_QUERY_INFO and ENGINE_QUERY_NETWORK */
 	bool lists_images;	    /* answers ENGINE_QUERY_IMAGE and ENGINE_QUERY_IMAGES */
 	enum support shares_kernel; /* its containers run on this machine's kernel and can mount its files */
 	bool several_nodes;	    /* the node of a container is not known before it runs: user numbers may repeat */

@@ -358,7 +358,7 @@ void adopt_word(struct conversation *c, const char *word)
 	conversation_prepare(c, &s->wait);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------- */
+/* --- find all sessions of the conversation ------------------------------------------------------------------------ */
 
 static void scan_free(struct scan *s)
 {

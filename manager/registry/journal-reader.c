@@ -1,4 +1,4 @@
-/* Readers of journals. A reader is a place in the journal of a session, or in the order of all events. It costs no
+/* Readers of journals. A reader is a place in the journal of a session, or in the sequence of all events. It costs no
  * memory for events, and a slow one is overtaken by the limits of the journals. */
 #include "base/alloc.h"
 #include "manager/registry/journal-private.h"

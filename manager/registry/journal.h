@@ -1,8 +1,8 @@
 /* Journals of sessions and records of runs: what happened, for any number of readers.
  *
- * Each event is stored once. It is part of the journal of its session, of the order of all events of this server and,
- * if it concerns a run, of the record of that run. Memory is bounded by dropping the oldest events, so each journal is
- * always a complete sequence from some number on. A reader that needs a dropped event gets one gap.
+ * Each event is stored once. It is part of up to three sequences: its session's journal, all events of this server, and
+ * the record of its run. Memory is bounded by dropping the oldest events, so each journal is always a complete sequence
+ * from some number on. A reader that needs a dropped event gets one gap.
  *
  * The number of an event has the session's epoch in its upper bits. The epoch rises with every take-over, which the
  * store decides, so numbers rise across servers without a write per event.

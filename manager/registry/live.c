@@ -73,7 +73,7 @@ void live_display(struct live *l, const struct shown_display *display)
 	l->viewer.on_display(l->viewer.ctx, display);
 }
 
-/* Consecutive pieces belong to different streams, so each stream has one of the last two. */
+/* The two streams alternate in consecutive pieces, so the last piece of each stream is one of the last two. */
 static struct live_piece *piece_for(struct live *l, int stream)
 {
 	if (l->n_tail && l->tail[l->n_tail - 1].stream == stream)

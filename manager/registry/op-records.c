@@ -78,7 +78,8 @@ static bool is_run(const struct execution_record *e)
 	return streq(e->tool, run_tool(RUN_CODE)) || streq(e->tool, run_tool(RUN_TERMINAL));
 }
 
-/* The manager knows each run that has not ended, so this one has, even if the store does not know how. */
+/* The manager knows every run that has not ended. So a run that is only in the store has ended, even if its ending was
+ * not stored. */
 static struct run_record record_of(struct records_op *o, const struct execution_record *e)
 {
 	return (struct run_record){ .number = e->seq,

@@ -89,7 +89,7 @@ void session_stop(struct session *s);
 void session_keep_dead(struct session *s, const struct fail *why);
 /* Ends the session as if it had died of this cause. */
 void session_end(struct session *s, const struct fail *cause);
-/* Answers on_unexplained. cause NULL = the owner does not know it either. */
+/* The owner's answer to on_unexplained. cause NULL = the owner cannot explain the death either. */
 void session_end_explained(struct session *s, const struct fail *cause);
 /* Another server has taken the session over. This server treats it as dead and does not touch its container. */
 void session_lose(struct session *s);

@@ -41,7 +41,7 @@ def python_client():
 
 @pytest.fixture(scope="session")
 def next_python_client():
-    """The folder with the next Python client and fastmcp, from requirements-next.txt likewise."""
+    """The folder with the next Python client and fastmcp. Their versions are in requirements-next.txt."""
     return python_packages.installed(HERE / "requirements-next.txt", harness.build_dir(), "next-python-client")
 
 

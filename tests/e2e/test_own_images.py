@@ -18,7 +18,7 @@ RUN sed -i '/^sandbox:/d; /^husk:/d' /etc/passwd /etc/group && rm -rf /workspace
 {more}
 ENV PATH=/opt/tools/bin:/usr/local/bin:/usr/bin:/bin
 """
-# Like foreign images in which programs do not run as root.
+# Folders as in images whose programs do not run as root.
 OWNED = "RUN mkdir -m 0700 /workspace && echo x >/workspace/file && chown -R 1000:1000 /workspace && chown 1000:1000 /home"
 MOVED = "RUN mv /usr/local/bin/node /usr/local/bin/npm /opt/tools/bin/"
 

@@ -16,13 +16,13 @@ def test_the_sessions_of_a_stdio_server(start, serve, tmp_path):
     serving = serve(home=home)
     target = f"/v1/sessions/{session.id}"
 
-    # Runs, by id and by name, with failures as they are.
+    # Runs, by id and by name. Failures are passed on unchanged.
     assert serving.run(session.id, "shared += 1\nshared")["result"]["text/plain"] == "42"
     assert session.code("shared").ok().value == "42"
     assert serving.call("GET", "/v1/sessions/sales").ok().json["id"] == session.id
     assert serving.call("GET", f"{target}/runs/99").json["cause"] == "no_run"
 
-    # Streams of events in both directions of time.
+    # Streams of later events and of earlier ones.
     events = serving.events(f"{target}/events?after=now")
     session.code("print('seen')").ok()
     assert events.wait("run.output")["text"].startswith("seen")

@@ -133,7 +133,7 @@ void fake_send_text(struct engine_stream *s, uint8_t type, uint32_t call, const 
 void fake_send_bytes(struct engine_stream *s, const void *data, size_t n);
 /* Breaks the stream after the bytes that were sent have arrived. cause CAUSE_NONE = the reason is unknown. */
 void fake_break(struct engine_stream *s, enum fail_kind kind, enum cause cause, const char *message);
-/* Breaks all other streams to its container: PID 1 has another controller. */
+/* Breaks all other streams to its container, as PID 1 does when this stream becomes its controller. */
 void fake_break_others(struct engine_stream *s);
 /* The stream that was opened last; NULL if there is none. */
 struct engine_stream *fake_stream(struct fake_container *c);

@@ -191,7 +191,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 					      .execution_timeout = 30,
 					      .max_sessions = 3,
 					      .max_sessions_per_thread = 3 };
-	/* The fake manager produces as much output as these request, and answers to HEAD have no body. */
+	/* These words make the fake manager produce a lot of output. Answers to HEAD have no body. */
 	if (n > 16384 || memmem(data, n, "flood", 5) || memmem(data, n, "plot", 4) || memmem(data, n, "HEAD", 4))
 		return 0;
 	log_set_level(LOG_ERROR);

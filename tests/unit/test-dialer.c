@@ -97,7 +97,7 @@ static void a_socket_path_may_be_long(void **state)
 	assert_int_equal(mode_of(name), 0666);
 	assert_int_equal(dial(path), 0);
 
-	/* The next server's socket replaces it, and the first server leaves that one alone. */
+	/* The next server's socket replaces the first server's. The first server does not remove the new socket. */
 	AUTO(closep) int b = folder_listen(path, &second);
 	folder_hide(path, first);
 	assert_int_equal(dial(path), 0);

@@ -87,7 +87,7 @@ static void an_opening_lasts_while_a_server_needs_it(void **state)
 	assert_int_equal(next.n, 2);
 	assert_int_equal(next.v[0].until, 401);
 	assert_string_equal(next.v[0].owner, "second");
-	/* The first server no longer needs it; the second one's opening stays. */
+	/* The first server no longer needs the opening, but it stays as long as the second one needs it. */
 	fence = next;
 	assert_int_equal(openings_merge(&next, &fence, &none, 400, 240), 0);
 	assert_int_equal(next.n, 2);

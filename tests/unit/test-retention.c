@@ -201,7 +201,7 @@ static void the_tail_marks_the_places_of_displays(void **state)
 	run_output(c, RUN_STDOUT, "c", 1);
 	run_output(c, RUN_STDERR, "g", 1); /* does not join */
 	ok(c);
-	/* head, display, stderr twice; then "89" "ab" "c" and three places. */
+	/* Live: the head, the display, stderr twice. Then the tail: "89", "ab", "c" and three places. */
 	assert_string_equal(exchange(x), "odeeOOOOOO!");
 }
 

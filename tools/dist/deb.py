@@ -148,7 +148,7 @@ def write_docs(root, package, version, statics):
 
 
 def shared_libraries(work, root, package):
-    """Depends: of the programs and libraries below a root: what dpkg-shlibdeps finds, and what they load by name."""
+    """The field Depends of a package: the libraries that dpkg-shlibdeps finds, and those that are loaded by name."""
     (work / "debian").mkdir(exist_ok=True)
     (work / "debian" / "control").write_text("Source: husk\n\nPackage: husk\nArchitecture: any\n")
     objects = [path for path in root.rglob("*") if is_elf(path) and needs(path)]
@@ -192,7 +192,7 @@ def write_overrides(root, package, text):
 
 
 def static_in(package, statics):
-    """Selects the libraries in the static programs of a package: {library: its package}."""
+    """The libraries that are linked into a package's static programs, as {library: Debian package}."""
     names = {"husk": tuple(statics), "libhusk0": EMULATOR_STATIC}.get(package, ())
     return {name: statics[name] for name in names}
 

@@ -33,7 +33,7 @@ def check_tools():
 
 
 def set_epoch():
-    """Sets the time of all files in packages: that of the last commit, or of NEWS.md without git."""
+    """Gives all files in packages the time of the last commit, or that of NEWS.md if there is no git."""
     if "SOURCE_DATE_EPOCH" not in os.environ:
         told = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False)
         os.environ["SOURCE_DATE_EPOCH"] = told.stdout.strip() or str(int((ROOT / "NEWS.md").stat().st_mtime))

@@ -100,7 +100,7 @@ static void add_needs(struct buf *out, const struct route *r)
 	add_paragraph(out, buf_str(&text));
 }
 
-/* "{session}" in a path becomes "$SESSION", and the path of a file is an example itself. */
+/* Replaces "{session}" in a path by "$SESSION", and "{path...}" by the path of an example file. */
 static void add_example_path(struct buf *out, const char *path)
 {
 	const char *rest = strstr(path, "{path...}");

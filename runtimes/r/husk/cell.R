@@ -187,8 +187,8 @@ on_warning <- function(condition) {
   }
 }
 
-# Prints the warnings that R has kept, as R does after a top-level expression. The only way to make R print them adds
-# "In addition: ", as after an error, which is removed.
+# Prints the warnings that R has kept, as R does after a top-level expression. The only function that prints them also
+# prints "In addition: ", as after an error; that prefix is removed.
 print_warnings <- function() {
   if (!cell$warned) return()
   cell$warned <- FALSE
