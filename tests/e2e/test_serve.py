@@ -351,7 +351,7 @@ def test_a_trace_is_in_the_log(serve):
     log = one.home / "serve-stderr.txt"
     for trace in traces:
         harness.wait_until(lambda t=trace: f"trace {t}" in log.read_text(), what=f"trace {trace} in the log")
-    assert one.key.rsplit("_", 1)[1] not in log
+    assert one.key.rsplit("_", 1)[1] not in log.read_text()
 
 
 def test_husk_mcp_does_not_listen_on_tcp(server):
