@@ -8,6 +8,9 @@
 #include "base/log.h"
 #include "base/trace.h"
 
+/* Longer than the search for an object takes, with its queries to the store. */
+#define NOT_FOUND_MS 3
+
 /* --- life ---------------------------------------------------------------------------------------------------------- */
 
 static void release(struct exchange *x)
@@ -25,6 +28,8 @@ static void release(struct exchange *x)
 	http_target_release(&x->target);
 	json_decref(x->query_json);
 	json_decref(x->body);
+	json_decref(x->late);
+	timer_free(x->late_timer);
 	free(x->session);
 	free(x->query);
 	free(x->args);
@@ -179,12 +184,34 @@ void exchange_problem(struct exchange *x, int status, const char *detail, const 
 	exchange_reply_problem(x, status, NULL, problem_plain(status, detail, hint));
 }
 
+static void send_late(void *ctx)
+{
+	struct exchange *x = ctx;
+	exchange_reply_problem(x, 404, NULL, take_ptr(x->late));
+}
+
+/* Takes the problem. The data of the handler is released now, so that it does not answer meanwhile. */
+static void answer_later(struct exchange *x, json_t *problem)
+{
+	if (x->closed)
+		x->closed(x);
+	x->closed = NULL;
+	x->late = problem;
+	x->late_timer = timer_new(x->api->spec.loop, send_late, x);
+	uint64_t due = x->started_ms + NOT_FOUND_MS, now = loop_now_ms();
+	timer_start(x->late_timer, due > now ? due - now : 0, 0);
+}
+
 void exchange_fail_active(struct exchange *x, const struct fail *f, const struct session_info *active, size_t n)
 {
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	int status = problem_status(f);
 	unsigned retry = problem_retry_after(f);
 	json_t *problem = problem_body(status, f, x->caller.remote);
+	if (status == 404 && x->caller.remote && !x->caller.forwarded) {
+		answer_later(x, problem);
+		return;
+	}
 	if (retry)
 		http_fields_addf(&fields, "Retry-After", "%u", retry);
 	if (n) {

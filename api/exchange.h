@@ -61,6 +61,9 @@ struct exchange {
 	bool streams;				/* the answer will be a stream of events */
 	bool is_stream;				/* the answer is one, and counts for the limit of its key */
 	uint64_t started_ms;
+	/* A problem that is sent when the timer fires (exchange_fail()). */
+	json_t *late;
+	struct timer *late_timer;
 };
 
 /* The value of the header; NULL = missing. The name is in lower case. */
@@ -77,7 +80,8 @@ void exchange_reply_fields(struct exchange *x, int status, struct http_fields *f
 void exchange_reply_text(struct exchange *x, int status, struct http_fields *fields, const char *type, const void *body,
 			 size_t n);
 void exchange_reply_empty(struct exchange *x, int status);
-/* Answers with problem details (RFC 9457). Texts about the host are left out for callers over TCP. */
+/* Answers with problem details (RFC 9457). Texts about the host are left out for callers over TCP. They get a 404 a fixed
+ * time after their request, so that its time does not tell a missing object from one of another tenant. */
 void exchange_fail(struct exchange *x, const struct fail *f);
 /* Likewise with the list of active sessions, as after a limit. */
 void exchange_fail_active(struct exchange *x, const struct fail *f, const struct session_info *active, size_t n);

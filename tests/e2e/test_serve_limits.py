@@ -1,6 +1,8 @@
 """Repeated requests, and limits of keys and tenants, with real servers and stores."""
 
 import contextlib
+import statistics
+import time
 
 import pytest
 from postgres import Postgres
@@ -52,6 +54,26 @@ def test_the_streams_of_a_tenant_are_limited_together(serving):
     for stream in streams:
         stream.close()
     serving.call("DELETE", f"/v1/sessions/{session}", key=first).ok()
+
+
+# evidence: http-tenants
+def test_a_foreign_object_takes_the_time_of_a_missing_one(serving):
+    """The server finds a foreign object some microseconds later than it misses one, and answers to both after the same time."""
+    owner, other = (serving.husk("keys", "add", name, "--tenant", name).stdout.strip() for name in ("owner", "guesser"))
+    session = serving.create(key=owner)
+    serving.call("POST", f"/v1/sessions/{session}/imports", {"files": [{"content": "x", "destination": "a"}]}, key=owner).ok()
+    made = serving.call("POST", f"/v1/sessions/{session}/exports", {"files": [{"path": "a"}]}, key=owner).ok().json["files"][0]["export"]["id"]
+    with contextlib.closing(serving.connect()) as connection:
+        for path, own in (("/v1/sessions/{}", session), ("/v1/sessions/{}/files/workspace/a", session), ("/v1/exports/{}/content", made)):
+            taken = {}
+            for name in [own, "a" * len(own)] * 30:
+                began = time.perf_counter()
+                assert serving.call("GET", path.format(name), key=other, connection=connection).status == 404
+                taken.setdefault(name, []).append(time.perf_counter() - began)
+            assert min(map(min, taken.values())) > 0.0015, path
+            foreign, missing = map(statistics.median, taken.values())
+            assert abs(foreign - missing) < 0.0005, f"{path}: {foreign}, {missing}"
+    serving.call("DELETE", f"/v1/sessions/{session}", key=owner).ok()
 
 
 def test_the_exports_of_a_tenant_are_limited_together(serving):
