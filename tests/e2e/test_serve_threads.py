@@ -6,7 +6,7 @@ import tarfile
 import urllib.parse
 
 import pytest
-from postgres import Postgres
+from postgres import CANARY, Postgres
 from serving import Serving
 
 
@@ -70,6 +70,15 @@ def test_anything_else_is_not_exported(place, change):
 def test_a_path_outside_is_invalid(place, path):
     reply = download(place, path)
     assert (reply.status, reply.json["detail"]) == (400, "Invalid path")
+
+
+def test_settings_are_read_without_secrets(place):
+    """The reference's settings were those of its chat; here they are the server's."""
+    one, *_ = place
+    reply = one.call("GET", "/v1/settings").ok()
+    [url] = [entry for entry in reply.json["settings"] if entry["name"] == "DATABASE_URL"]
+    assert url["secret"] and "value" not in url and url["set"] == ("DATABASE_URL" in one.env)
+    assert CANARY.encode() not in reply.body
 
 
 def test_a_deleted_thread_has_no_sessions_and_exports(place):
