@@ -254,6 +254,7 @@ class Bench:
             for connection in connections.values():
                 connection.close()
             self.http_rates(results, stdio, server)
+            self.http_files(results, server)
             self.fan_out(results, server)
             self.idle_readers(results, server)
         self.http_start(results)
@@ -295,6 +296,24 @@ class Bench:
             server.stop_session(session)
         results.note_load()
         print(f"  {measure}", flush=True)
+
+    def http_files(self, results, server):
+        """A file into a session and out of it. Unlike imports and exports, it is neither hashed nor kept."""
+        session, content = server.session(), os.urandom(FILE_MB * 1_000_000)
+        path, got = f"/v1/sessions/{session}/files/home/sandbox/large", bytearray(len(content))
+        connection = serve.Connection(server.address, server.key)
+        for _ in range(self.rounds(10)):
+            for way, copy in (("in", lambda: connection.upload(path, content)), ("out", lambda: connection.download(path, got))):
+                began = time.perf_counter()
+                copy()
+                results.add(f"HTTP: {FILE_MB} MB {way}", "rest", FILE_MB / (time.perf_counter() - began), "MB/s")
+            if got != content:
+                raise Failed("a file came back different over HTTP")
+            got[:] = bytes(len(got))
+        connection.close()
+        server.stop_session(session)
+        results.note_load()
+        print("  files", flush=True)
 
     def fan_out(self, results, server):
         """One run's output to fifty readers. Each must get all of it."""

@@ -39,12 +39,37 @@ class Connection:
     def fileno(self):
         return self.socket.fileno()
 
+    def request(self, method, path, length, **fields):
+        """The head of a request whose body has this length."""
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}", f"Authorization: Bearer {self.key}", f"Husk-Conversation: {CONVERSATION}",
+                 f"Content-Length: {length}", *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items()), "", ""]
+        return "\r\n".join(lines).encode()
+
     def send(self, method, path, body=None, **fields):
         """Sends a request; `body` is sent as JSON."""
         data = b"" if body is None else json.dumps(body).encode()
-        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}", f"Authorization: Bearer {self.key}", f"Husk-Conversation: {CONVERSATION}", f"Content-Length: {len(data)}",
-                 "Content-Type: application/json", *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items()), "", ""]
-        self.socket.sendall("\r\n".join(lines).encode() + data)
+        self.socket.sendall(self.request(method, path, len(data), Content_Type="application/json", **fields) + data)
+
+    def upload(self, path, content):
+        self.socket.sendall(self.request("PUT", path, len(content)))
+        self.socket.sendall(content)
+        status, body = self.read()
+        if status not in (200, 201):
+            raise Failed(f"PUT {path}: {status} {body}")
+
+    def download(self, path, into):
+        """Reads a file whose length is known into a bytearray."""
+        self.send("GET", path)
+        status, fields = self.head()
+        if status != 200 or int(fields["content-length"]) != len(into):
+            raise Failed(f"GET {path}: {status} {fields}")
+        at, view = len(self.rest), memoryview(into)
+        view[:at], self.rest = self.rest, b""
+        while at < len(into):
+            n = self.socket.recv_into(view[at:])
+            if not n:
+                raise Failed("the server has closed a connection")
+            at += n
 
     def receive(self):
         got = self.socket.recv(1 << 20)
