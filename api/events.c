@@ -37,7 +37,7 @@ static const struct arg events_table[] = {
 	{ "run", ARG_INT, offsetof(struct events_query, run), .min = 0, .max = UINT32_MAX,
 	  .description = "Only events of this run of the session.", .example = "3" },
 	{ "quiet", ARG_BOOL, offsetof(struct events_query, quiet),
-	  .description = "Without what runs print and display.", .example = "true" },
+	  .description = "Leave out the output and the displays of runs.", .example = "true" },
 	{ "all", ARG_BOOL, offsetof(struct events_query, all),
 	  .description = "Events of the sessions of all conversations of the tenant, not only of this one. Only for "
 			 "/v1/events.",
