@@ -49,7 +49,7 @@
 #define TERMINAL_COLS 80
 #define TERMINAL_ROWS_MAX 200
 #define TERMINAL_COLS_MAX 500
-/* Limit for either half of an output limit, so that the output of a few runs stays small compared with the container's
+/* Maximum for each half (head and tail) of an output limit, so that the output of a few runs stays small compared with the container's
  * memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 

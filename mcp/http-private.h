@@ -66,7 +66,7 @@ struct mcp_stream {
 	bool accepts_events, accepts_json;
 	bool has_request;  /* which was dispatched */
 	bool begins;	   /* the answer has the id of a new session */
-	bool begun;	   /* events are sent, or were */
+	bool begun;	   /* the head of an event stream was sent */
 	bool ended;	   /* there will be no more events */
 	uint64_t number;   /* in its session; 0 = the general stream */
 	uint64_t last;	   /* number of the last event */

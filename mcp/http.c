@@ -171,7 +171,7 @@ static void on_modern(struct mcp_stream *s, const struct rpc_message *m)
 	case RPC_REQUEST:
 		on_modern_request(s, m);
 		break;
-	case RPC_NOTIFICATION: /* of this revision, none concerns a server on HTTP */
+	case RPC_NOTIFICATION: /* no notification of this revision needs action from an HTTP server */
 		mcp_stream_reply(s, 202, NULL, 0);
 		break;
 	default:

@@ -17,10 +17,10 @@
 #define TAKE_MS 5000
 /* How long a run may be queued before its caller gets an answer. */
 #define QUEUED_MS 30000
-/* QUEUED_MOMENT_MS applies instead if the run ahead waits for input, or was started GIVEN_UP_MS ago. Its caller has
- * then probably given up: clients that time out or cancel often just send their next request. If the run ahead is
- * younger, the answer comes once it is GIVEN_UP_MS old, unless both were sent within PARALLEL_MS, as parallel
- * requests are. */
+/* QUEUED_MOMENT_MS applies instead if the run ahead waits for input, or was started at least GIVEN_UP_MS ago. The
+ * caller of the run ahead has then probably given up: clients that time out or cancel often just send their next
+ * request. If the run ahead was started later, the answer comes when that run is GIVEN_UP_MS old. Runs that were sent
+ * within PARALLEL_MS of each other count as parallel requests, and wait QUEUED_MS. */
 #define QUEUED_MOMENT_MS 300
 #define GIVEN_UP_MS 5000
 #define PARALLEL_MS 1000

@@ -1,6 +1,6 @@
 #include "manager/model/remote-fail.h"
 
-/* NULL = the failure's own sentence does not name the host. */
+/* A sentence without details of the host. NULL = the failure's own sentence has none, and can be shown. */
 static const char *neutral_sentence(enum fail_kind kind)
 {
 	switch (kind) {
