@@ -91,7 +91,8 @@ BUDGETS = [
     *(plain("first", f"burst: create {k} of 5", 5, what=f"burst: create {k} of 5, ms") for k in (1, 2, 3)),
     plain("start", "server: start to first answer", 4, what="server: start to first answer, ms"),
     share("adapter", "ipykernel: 1+1, back to back", ("jupyter-tcp", "jupyter_client inside"), 1),
-    *(faster("files", f"{FILE} {way}", DOCKER, times) for FILE, times in (("100 MB", 3), ("10,000 files", 5)) for way in ("in", "out")),
+    *(with_parts(faster("files", f"{what} {way}", DOCKER, times), [f"{what} {way}: CPU, {part}" for part in ("server", "PID 1")])
+      for what, times in (("100 MB", 3), ("10,000 files", 5)) for way in ("in", "out")),
     plain("idle", "idle session: CPU of PID 1", 0.05, what="idle session: CPU of PID 1, ms a second"),
     plain("idle", "idle session: wake-ups of PID 1", 0.2, what="idle session: wake-ups of PID 1 a second"),
     with_parts(plain("idle", "idle session: all in", 24, what="idle session: all in, MB"),

@@ -463,15 +463,23 @@ class Bench:
                             file.write(os.urandom(16))
                     self.copy_by_docker(results, plain, what, label)
                     for name, server in self.servers.items():
-                        session = server.session(language="python", network=False)
-                        results.add(f"{label} in", name, server.timed(
-                            "import_files", session_id=session, files=[{"source": str(self.allowed / what), "destination": what}]))
-                        results.add(f"{label} out", name, server.timed("export_files", session_id=session, files=[{"source": what}]))
-                        server.stop_session(session)
+                        self.copy_by_husk(results, name, server, what, label)
                 results.note_load()
                 print(f"  {label}", flush=True)
         finally:
             plain.remove()
+
+    def copy_by_husk(self, results, name, server, what, label):
+        session = server.session(language="python", network=False)
+        pids = {"server": server.pid, "PID 1": server.pid_1(session)}
+        for way, copy in (("in", lambda: server.timed("import_files", session_id=session,
+                                                      files=[{"source": str(self.allowed / what), "destination": what}])),
+                          ("out", lambda: server.timed("export_files", session_id=session, files=[{"source": what}]))):
+            before = {part: cpu_us(pid) for part, pid in pids.items()}
+            results.add(f"{label} {way}", name, copy())
+            for part, pid in pids.items():
+                results.add(f"{label} {way}: CPU, {part}", name, (cpu_us(pid) - before[part]) / 1000)
+        server.stop_session(session)
 
     def copy_by_docker(self, results, plain, what, label):
         began = time.perf_counter()
