@@ -80,7 +80,7 @@ BUDGETS = [
     with_parts(plain("rates", RATE, 6000, at_least=True), [f"{RATE}: CPU of a call, {part}" for part in ("client", "server", "PID 1", "kernel")]),
     *over_http("rest", "REST"),
     *over_http("mcp-http", "MCP over HTTP"),
-    Budget("http", "memory of the server for an idle reader of events, KB", 16, lambda p50: p50(IDLE_READER, "rest"), [IDLE_READER]),
+    Budget("http", "memory of the server for an idle reader of events, KB", 8, lambda p50: p50(IDLE_READER, "rest"), [IDLE_READER]),
     Budget("http", "100 MB out over HTTP, MB/s", 1000, lambda p50: p50("HTTP: 100 MB out", "rest"), ["HTTP: 100 MB out"], at_least=True),
     plain("http", "HTTP: start of the server", 5, what="husk mcp: start to first answer, ms"),
     *(cold(language) for language in LANGUAGES),

@@ -256,7 +256,7 @@ class Bench:
             self.http_rates(results, stdio, server)
             self.http_files(results, server)
             self.fan_out(results, server)
-            self.idle_readers(results, server)
+        self.idle_readers(results)
         self.http_start(results)
 
     def http_cpu(self, results, servers, calls):
@@ -339,15 +339,19 @@ class Bench:
         results.note_load()
         print("  fan-out", flush=True)
 
-    def idle_readers(self, results, server):
-        """Memory of the server for each reader that waits for events."""
-        session, keys = server.session(), [server.add_key(f"idle-{i}") for i in range(IDLE_READERS // 30)]
-        before = memory_kb(server.pid)[1]
-        readers = [serve.Events(server.address, keys[i // 30], f"/v1/sessions/{session}/events?after=now") for i in range(IDLE_READERS)]
-        results.add("HTTP: memory of the server for an idle reader", "rest", (memory_kb(server.pid)[1] - before) / IDLE_READERS, "KB")
-        for reader in readers:
-            reader.close()
-        server.stop_session(session)
+    def idle_readers(self, results):
+        """Memory for each reader that waits for events, of a fresh server, which has no freed memory to give them."""
+        with serve.Serve(self.husk, self.folder / "readers", HUSK_TRANSPORT="socket") as server:
+            session, keys = server.session(), [server.add_key(f"idle-{i}") for i in range(IDLE_READERS // 30)]
+            before = memory_kb(server.pid)[1]
+            readers = [serve.Events(server.address, keys[i // 30], f"/v1/sessions/{session}/events?after=now") for i in range(IDLE_READERS)]
+            used = memory_kb(server.pid)[1] - before
+            if used <= 0:
+                raise Failed("the memory of idle readers could not be measured")
+            results.add("HTTP: memory of the server for an idle reader", "rest", used / IDLE_READERS, "KB")
+            for reader in readers:
+                reader.close()
+            server.stop_session(session)
 
     def http_start(self, results):
         """Start and memory of `husk mcp`, which pays nothing for HTTP, beside `husk serve`."""

@@ -57,7 +57,7 @@ or could not be measured.
 - **output to 50 readers**: a cell prints a thousand lines of 100 bytes one by one, while 50 clients
   read the session's events. The time ends when all have the end of the run. Each reader must have
   received all of the output.
-- **idle reader**: private memory of the server that 210 open streams of events add, for each.
+- **idle reader**: private memory that 210 open streams of events add to a fresh server, for each.
 - **start of the server**: `husk mcp` until its first answer, `husk serve` until it has printed how
   to connect. The lines show that HTTP costs `husk mcp` nothing.
 - **100 MB**, **10,000 files**: import_files and export_files, which also hash and sync, against
