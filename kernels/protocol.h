@@ -49,8 +49,8 @@
 #define TERMINAL_COLS 80
 #define TERMINAL_ROWS_MAX 200
 #define TERMINAL_COLS_MAX 500
-/* Maximum for each half (head and tail) of an output limit, so that the output of a few runs stays small compared with the container's
- * memory. */
+/* Maximum for each half (head and tail) of an output limit, so that the output of a few runs stays small compared with
+ * the container's memory. */
 #define OUTPUT_LIMIT_MAX (4u << 20)
 
 /* Consoles: terminals for people. In each console, neither side sends more than one window of bytes without credit. A
