@@ -13,6 +13,8 @@
 /* An act that takes longer counts as hanging. */
 #define SECONDS 5
 #define BATCH 16
+/* How often acts without an answer are tried again. */
+#define ROUNDS_MAX 8
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 struct attempt {
@@ -65,6 +67,41 @@ static bool is_patient(const struct probe *p)
 	return p->try == try_connect || p->try == try_gateway || p->try == try_neighbour;
 }
 
+static bool has_outcome(struct trial t, int outcome)
+{
+	return !t.signal && t.error == outcome;
+}
+
+static void try_all(const struct probe *p, size_t n, struct trial *trials)
+{
+	struct attempt attempts[BATCH];
+	for (size_t i = 0; i < n; i++)
+		attempts[i] = begin(&p[i]);
+	for (size_t i = 0; i < n; i++)
+		trials[i] = end(attempts[i]);
+}
+
+/* Linux sends an address six ICMP errors at once, and then one per second, so a firewall leaves some of many attempts
+ * without an answer. If it answered others, those without an answer are tried again. */
+static void try_unanswered(const struct probe *p, size_t n, struct trial *trials, bool *firewall)
+{
+	for (size_t i = 0; i < n; i++)
+		*firewall |= has_outcome(trials[i], FILTERED);
+	bool again = *firewall;
+	for (size_t round = 0; again && round < ROUNDS_MAX; round++) {
+		struct attempt attempts[BATCH];
+		again = false;
+		for (size_t i = 0; i < n; i++) {
+			bool unanswered = has_outcome(trials[i], NO_ANSWER);
+			attempts[i] = unanswered ? begin(&p[i]) : (struct attempt){ .pid = -1, .fd = -1 };
+			again |= unanswered;
+		}
+		for (size_t i = 0; i < n; i++)
+			if (attempts[i].fd >= 0)
+				trials[i] = end(attempts[i]);
+	}
+}
+
 static int print_boot(void)
 {
 	char id[64] = "";
@@ -78,23 +115,23 @@ static int print_boot(void)
 int main(int argc, char **argv)
 {
 	size_t held = 0, open = 0;
+	bool firewall = false;
 	if (argc == 2 && streq(argv[1], "boot"))
 		return print_boot();
 	if (argc != 1) {
 		fputs("usage: husk-probe [boot]\n", stderr);
 		return 2;
 	}
-	for (size_t first = 0, next; first < probes_n; first = next) {
-		struct attempt attempts[BATCH];
+	for (size_t first = 0, n; first < probes_n; first += n) {
+		struct trial trials[BATCH];
 		fflush(stdout);
-		next = first;
-		do {
-			attempts[next - first] = begin(&probes[next]);
-			next++;
-		} while (next < probes_n && next - first < BATCH && is_patient(&probes[next - 1]) &&
-			 is_patient(&probes[next]));
-		for (size_t i = first; i < next; i++) {
-			const char *verdict = report(&probes[i], end(attempts[i - first]));
+		for (n = 1; n < BATCH && first + n < probes_n; n++)
+			if (!is_patient(&probes[first + n - 1]) || !is_patient(&probes[first + n]))
+				break;
+		try_all(&probes[first], n, trials);
+		try_unanswered(&probes[first], n, trials, &firewall);
+		for (size_t i = 0; i < n; i++) {
+			const char *verdict = report(&probes[first + i], trials[i]);
 			held += streq(verdict, PROBE_HELD);
 			open += streq(verdict, PROBE_OPEN);
 		}
