@@ -1,5 +1,6 @@
 #include "cli/doctor.h"
 
+#include <assert.h>
 #include <jansson.h>
 
 #include "base/loop.h"
@@ -7,7 +8,8 @@
 #include "cli/exit.h"
 #include "manager/manager.h"
 
-#define NAME_WIDTH 16
+#define NAME_WIDTH 18
+static_assert(sizeof("probe capabilities") - 1 <= NAME_WIDTH, "no name is shortened");
 
 struct report {
 	struct loop *loop;

@@ -160,8 +160,9 @@ static bool agreed(const struct gc_old *g)
 
 static void print_sum(const struct gc_old *g, const struct found *found, const char *noun, const char *note)
 {
-	printf("%zu %s%s older than %llu days, %.1f MB%s\n", found->names.n, noun, found->names.n == 1 ? "" : "s",
-	       (unsigned long long)g->options->older_days, (double)found->bytes / 1e6, note);
+	printf("%zu %s%s older than %llu day%s, %.1f MB%s\n", found->names.n, noun, found->names.n == 1 ? "" : "s",
+	       (unsigned long long)g->options->older_days, g->options->older_days == 1 ? "" : "s",
+	       (double)found->bytes / 1e6, note);
 }
 
 static void print_found(const struct gc_old *g)

@@ -48,7 +48,9 @@ static void add_group(struct checks *c, const struct probe_report *report, const
 			checks_add(c, name, kinds[verdict].status, kinds[verdict].fix, "%s%zu of %zu: %s",
 				   kinds[verdict].word, counts[verdict], n, acts);
 	}
-	if (all && counts[ACT_HELD] == n)
+	if (all && counts[ACT_HELD] == n && n == 1)
+		checks_add(c, name, CHECK_OK, NULL, "its only act was blocked");
+	else if (all && counts[ACT_HELD] == n)
 		checks_add(c, name, CHECK_OK, NULL, "all %zu were blocked", n);
 }
 

@@ -107,7 +107,7 @@ def test_lines_fit_80_columns(tmp_path):
     home.mkdir()
     text = Doctor(home).run(HUSK_DOCKER="/nonexistent/docker").stdout
     assert all(len(line) <= 80 for line in text.splitlines()), text
-    assert re.search(r"state folder     /.*\.\.\..*/state/husk,$", text, re.MULTILINE), text
+    assert re.search(r"state folder +/.*\.\.\..*/state/husk,$", text, re.MULTILINE), text
 
 
 def on_terminal(doctor, **settings):

@@ -122,6 +122,7 @@ def test_old_exports_are_shown_and_deleted_with_yes(start, tmp_path):
 
     assert husk("gc", "--exports").stdout.splitlines() == ["1 export older than 30 days, 0.0 MB", "nothing deleted; --yes deletes them"]
     assert names() == ["new.txt", "old.txt"]
+    assert husk("gc", "--exports", "--older", "1d").stdout.startswith("1 export older than 1 day, 0.0 MB")
     assert json.loads(husk("gc", "--exports", "--older", "50d", "--yes", "--json").stdout) == {"exports": 0, "bytes": 0, "deleted": 0}
     assert json.loads(husk("gc", "--exports", "--older", "30d", "--yes", "--json").stdout) == {"exports": 1, "bytes": 1000, "deleted": 1}
     assert names() == ["new.txt"]
