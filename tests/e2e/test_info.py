@@ -1,8 +1,5 @@
 """session_info: sessions and their state; a new interpreter on request, and what is lost with the old one."""
 
-import os
-import signal
-
 import pytest
 from harness import wait_until
 
@@ -79,15 +76,19 @@ def test_a_look_does_not_count_as_use_but_keep_alive_does(own_session):
 
 
 def test_info_is_complete_after_a_restart_of_the_server(start, tmp_path):
+    """The first call waits until the sessions of the ended server are found, whether it lists sessions or fails."""
     first = start(home=tmp_path / "home")
     session = first.session(network=False)
     session.code("x = 1").ok()
-    os.kill(first.process.pid, signal.SIGKILL)
-    first.process.wait()
+    first.kill()
     second = start(home=tmp_path / "home")
-    info = info_of(second, session_id=session.id)
-    assert names(info) == ["x"]
-    second.call("stop_session", {"session_id": session.id})
+    refused = second.call("execute_code", {"session_id": "nosuchsession", "code": "1"})
+    assert refused.is_error and session.id in refused.text, refused.text
+    second.kill()
+    third = start(home=tmp_path / "home")
+    assert [entry["session_id"] for entry in info_of(third)["sessions"]] == [session.id]
+    assert names(info_of(third, session_id=session.id)) == ["x"]
+    third.call("stop_session", {"session_id": session.id})
 
 
 @pytest.mark.parametrize("tool, arguments, words", [
