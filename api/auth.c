@@ -5,6 +5,7 @@
 #include "api/cookie.h"
 #include "api/host.h"
 #include "api/links.h"
+#include "api/peers.h"
 #include "api/problem.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -137,6 +138,10 @@ void auth_check(struct exchange *x, void (*next)(struct exchange *x))
 		return;
 	}
 	x->caller.remote = true;
+	if (exchange_field(x, "husk-server")) {
+		peers_check(x, next);
+		return;
+	}
 	if (!check_origin(x, tag))
 		return;
 	if (x->route->flags & ROUTE_OPEN)

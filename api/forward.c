@@ -2,6 +2,7 @@
 
 #include "api/host.h"
 #include "api/links.h"
+#include "api/peers.h"
 #include "api/sockets.h"
 #include "api/stream.h"
 #include "base/alloc.h"
@@ -21,7 +22,9 @@
 struct candidate {
 	struct list node;
 	struct forward *forward;
-	char *path;
+	char *path, *address; /* one of them */
+	char nonce[PEERS_NONCE_SIZE];
+	bool proven;
 	struct http_client *client;
 	struct http_call *call; /* NULL = it has answered */
 	int status;
@@ -33,6 +36,7 @@ struct forward {
 	void (*here)(struct exchange *x);
 	struct list candidates; /* of struct candidate */
 	struct timer *timer;
+	char *address; /* of a server on another machine; NULL = none */
 	/* The server that has the session, and the request to it. */
 	struct candidate *owner;
 	struct http_call *call;
@@ -54,6 +58,7 @@ static void candidate_free(struct candidate *c)
 	http_call_free(c->call);
 	http_client_free(c->client);
 	free(c->path);
+	free(c->address);
 	free(c);
 }
 
@@ -67,6 +72,7 @@ static void forward_free(struct exchange *x)
 		candidate_free(c);
 	candidate_free(w->owner);
 	timer_free(w->timer);
+	free(w->address);
 	channel_free(w->near);
 	channel_free(w->far);
 	if (x->is_stream)
@@ -79,11 +85,24 @@ static void forward_free(struct exchange *x)
 /* Not passed on: fields of one connection, fields that http/ writes itself, and the key. */
 static bool is_passed(const char *name)
 {
-	static const char *const stay[] = {
-		"authorization", "connection",	      "content-length", "cookie",   "date",	   "expect",	 "host",
-		"husk-base",	 "husk-conversation", "husk-forwarded", "husk-key", "husk-tenant", "keep-alive", "te",
-		"trailer",	 "transfer-encoding", "upgrade"
-	};
+	static const char *const stay[] = { "authorization",
+					    "connection",
+					    "content-length",
+					    "cookie",
+					    "date",
+					    "expect",
+					    "host",
+					    "husk-base",
+					    "husk-conversation",
+					    "husk-forwarded",
+					    "husk-key",
+					    "husk-server",
+					    "husk-tenant",
+					    "keep-alive",
+					    "te",
+					    "trailer",
+					    "transfer-encoding",
+					    "upgrade" };
 	for (size_t i = 0; i < ARRAY_LEN(stay); i++)
 		if (streq(name, stay[i]))
 			return false;
@@ -97,7 +116,9 @@ static void pass_fields(struct http_fields *to, const struct http_fields *from)
 			http_fields_add(to, http_fields_name(from, i), http_fields_value(from, i));
 }
 
-static void mark(const struct exchange *x, struct http_fields *fields)
+/* Says who the caller is, and proves it to a server on another machine. */
+static void mark(const struct exchange *x, struct http_fields *fields, struct candidate *c, const char *method,
+		 const char *target)
 {
 	http_fields_add(fields, "Husk-Forwarded", x->caller.remote ? "remote" : "local");
 	http_fields_add(fields, "Husk-Tenant", x->caller.tenant);
@@ -106,6 +127,8 @@ static void mark(const struct exchange *x, struct http_fields *fields)
 	AUTO(freep) char *base = links_base(x);
 	if (*base)
 		http_fields_add(fields, "Husk-Base", base);
+	if (c->address)
+		peers_sign(x, fields, c->address, method, target, c->nonce);
 }
 
 /* --- another protocol ---------------------------------------------------------------------------------------------- */
@@ -287,7 +310,7 @@ static void pass_on(struct forward *w)
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(buf_release) struct buf target = target_of(x);
 	pass_fields(&fields, &head->fields);
-	mark(x, &fields);
+	mark(x, &fields, w->owner, head->method_name, buf_str(&target));
 	if (head->upgrade) {
 		http_fields_add(&fields, "Connection", "Upgrade");
 		http_fields_add(&fields, "Upgrade", http_fields_get(&head->fields, "upgrade"));
@@ -331,6 +354,7 @@ static void on_probe_head(void *ctx, const struct http_head *head)
 {
 	struct candidate *c = ctx;
 	c->status = head->status;
+	c->proven = !c->address || peers_is_proven(c->forward->exchange, head, c->nonce);
 }
 
 static void on_probe_data(void *ctx UNUSED, const void *data UNUSED, size_t n UNUSED)
@@ -342,7 +366,7 @@ static void on_probed(void *ctx, const char *error)
 	struct candidate *c = ctx;
 	struct forward *w = c->forward;
 	c->call = NULL;
-	if (!error && c->status == 200 && !w->owner) {
+	if (!error && c->status == 200 && c->proven && !w->owner) {
 		list_remove(&c->node);
 		list_init(&c->node);
 		w->owner = c;
@@ -360,19 +384,30 @@ static int dial(void *ctx)
 	return sockets_dial(c->path);
 }
 
-static void probe(struct forward *w, const char *path)
+/* Exactly one of path and address is set. */
+static void probe(struct forward *w, const char *path, const char *address)
 {
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	AUTO(fail_release) struct fail never = { 0 };
+	AUTO(fail_release) struct fail invalid = { 0 };
 	const struct exchange *x = w->exchange;
 	AUTO(freep) char *target = xasprintf(PREFIX "%s?brief=true", x->session);
 	struct candidate *c = new0(struct candidate);
+	struct http_client_spec spec = { .loop = x->api->spec.loop, .connect_ms = SEARCH_MS };
 	c->forward = w;
-	c->path = xstrdup(path);
+	c->path = path ? xstrdup(path) : NULL;
+	c->address = address ? xstrdup(address) : NULL;
 	list_append(&w->candidates, &c->node);
-	mark(x, &fields);
-	c->client = http_client_new(
-		&(struct http_client_spec){ .loop = x->api->spec.loop, .dial = dial, .dial_ctx = c }, &never);
+	mark(x, &fields, c, "GET", target);
+	spec.address = spec.host = address;
+	if (path) {
+		spec.dial = dial;
+		spec.dial_ctx = c;
+	}
+	c->client = http_client_new(&spec, &invalid);
+	if (!c->client) {
+		candidate_free(c);
+		return;
+	}
 	c->call = http_call_new(c->client, &(struct http_call_spec){ .method = "GET",
 								     .target = target,
 								     .fields = &fields,
@@ -382,20 +417,33 @@ static void probe(struct forward *w, const char *path)
 								     .ctx = c });
 }
 
-void forward_begin(struct exchange *x, void (*here)(struct exchange *x))
+static void search(struct exchange *x)
 {
 	AUTO(strv_release) struct strv paths = { 0 };
 	const char *own = x->api->socket;
-	struct forward *w = new0(struct forward);
-	w->exchange = x;
-	w->here = here;
-	list_init(&w->candidates);
-	x->data = w;
-	x->closed = forward_free;
+	struct forward *w = forward_of(x);
 	sockets_list(x->api->spec.config, &paths);
 	for (size_t i = 0; i < paths.n; i++)
 		if (!own || !streq(paths.v[i], own))
-			probe(w, paths.v[i]);
+			probe(w, paths.v[i], NULL);
+	/* Without the store's key, the other server would not believe this one. */
+	if (w->address && manager_can_sign(x->api->spec.manager))
+		probe(w, NULL, w->address);
 	w->timer = timer_new(x->api->spec.loop, on_timer, w);
 	timer_start(w->timer, list_empty(&w->candidates) ? 0 : SEARCH_MS, 0);
+}
+
+void forward_begin(struct exchange *x, const char *address, void (*here)(struct exchange *x))
+{
+	struct forward *w = new0(struct forward);
+	w->exchange = x;
+	w->here = here;
+	w->address = address && *address ? xstrdup(address) : NULL;
+	list_init(&w->candidates);
+	x->data = w;
+	x->closed = forward_free;
+	if (w->address)
+		links_try(x, search);
+	else
+		search(x);
 }

@@ -28,7 +28,7 @@ static void on_row(void *ctx, const struct history *history, const struct fail *
 	else if (use_conversation(x, history->conversation, &why)) {
 		free(x->session);
 		x->session = xstrdup(history->id);
-		forward_begin(x, x->next);
+		forward_begin(x, history->owner_address, x->next);
 		return;
 	}
 	exchange_fail(x, &why);

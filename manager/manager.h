@@ -584,7 +584,8 @@ struct history {
 	bool known;	       /* the store has a row of the session */
 	const char *id, *name; /* from that row */
 	const char *conversation, *runtime, *state, *cause;
-	const char *owner; /* the current or last server, as text for people */
+	const char *owner;	   /* the current or last server, as text for people */
+	const char *owner_address; /* of another server, for other machines; "" = not known */
 	uint64_t created_ms, ended_ms;
 	const struct executed *v;
 	size_t n;

@@ -252,6 +252,13 @@ const struct setting config_settings[] = {
 		   "Whether other programs of the same user may use the sessions of a running server, over a socket in "
 		   "the state folder.",
 		   "off") },
+	{ STRING("HUSK_ADVERTISE", advertise), .usual = "none",
+	  DESCRIBE(
+		  SERVER,
+		  "ADDRESS:PORT under which other servers with the same store reach this `husk serve`. They pass requests "
+		  "for its sessions on to it (docs/scale.md). The address is a number, and the way there must be private: "
+		  "these requests are signed but not encrypted.",
+		  "10.0.3.7:8765") },
 	{ NUMBER("SERVE_MAX_CONNECTIONS", serve_max_connections, "256", 1, 65536),
 	  DESCRIBE(
 		  SERVER,

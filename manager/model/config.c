@@ -241,6 +241,11 @@ static int check_together(const struct config *c, struct fail *f)
 			f, FAIL_INVALID,
 			"setting CONTAINER_RUNTIME: '%.128s' is not the name of a runtime, such as runsc; letters, digits, '.', '_' and '-' only",
 			c->runtime);
+	if (c->advertise && (strspn(c->advertise, "0123456789abcdefABCDEF.:[]") != strlen(c->advertise) ||
+			     !strchr(c->advertise, ':') || strlen(c->advertise) > 60))
+		return fail_set(f, FAIL_INVALID,
+				"setting HUSK_ADVERTISE: '%.100s' is not ADDRESS:PORT, such as 10.0.3.7:8765",
+				c->advertise);
 	if (c->thread_id && !is_word(c->thread_id))
 		return fail_set(f, FAIL_INVALID,
 				"setting HUSK_THREAD_ID: letters, digits, '.', '_' and '-' only, at most 128");

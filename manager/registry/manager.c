@@ -43,7 +43,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 			.loop = loop, .program = config_client(config), .helper = config->helper, .config = config },
 		&f);
 	r->store = store_new(loop, config);
-	owner_init(&r->self);
+	owner_init(&r->self, config->advertise);
 	r->fence = make_fence(r);
 	r->fitting = fitting_new(
 		&(struct fitting_spec){ .loop = loop, .engine = r->engine, .config = config, .store = r->store });

@@ -120,11 +120,14 @@ static void on_session(void *ctx, const struct session_record *row, const struct
 	if (row) {
 		struct owner_claim claim = owner_claim_of(row);
 		AUTO(freep) char *owner = owner_words(&claim);
+		bool elsewhere = row->state != ROW_ENDED && !streq(row->owner, o->op.registry->self.id);
+		const char *address = elsewhere ? owner_address(&claim) : "";
 		o->history = (struct history){
 			.known = true,
 			.id = keep(o, row->id),
 			.name = keep(o, row->name),
 			.owner = keep(o, owner),
+			.owner_address = keep(o, address),
 			.conversation = keep(o, row->thread),
 			.runtime = keep(o, row->runtime),
 			.state = row_state_name(row->state),

@@ -40,12 +40,13 @@ static char *place_of_here(void)
 	return xasprintf("%s %s %s", host, *boot ? boot : "-", *ns ? ns : "-");
 }
 
-void owner_init(struct owner *o)
+void owner_init(struct owner *o, const char *advertise)
 {
 	AUTO(freep) char *here = place_of_here();
 	*o = (struct owner){ .pid = (uint64_t)getpid(), .lock_fd = -1 };
 	token_make(o->id);
-	o->place = xasprintf("%s %llu", here, (unsigned long long)start_of(o->pid));
+	o->place = xasprintf("%s %llu%s%s", here, (unsigned long long)start_of(o->pid), advertise ? " " : "",
+			     advertise ? advertise : "");
 }
 
 static char *lock_path(const struct config *config, const char *id)
@@ -114,9 +115,12 @@ static enum owner_life life_by_process(const struct owner_claim *claim)
 	AUTO(freep) char *here = place_of_here();
 	size_t n = strlen(here);
 	uint64_t started = 0;
+	AUTO(freep) char *start = NULL;
 	/* Without a boot id the start time of a process is not unique. */
-	if (strstr(here, " -") || !claim->place || strncmp(claim->place, here, n) != 0 || claim->place[n] != ' ' ||
-	    parse_u64(claim->place + n + 1, &started) < 0 || claim->pid == 0 || claim->pid > INT32_MAX)
+	if (strstr(here, " -") || !claim->place || strncmp(claim->place, here, n) != 0 || claim->place[n] != ' ')
+		return OWNER_UNKNOWN;
+	start = xstrndup(claim->place + n + 1, strcspn(claim->place + n + 1, " "));
+	if (parse_u64(start, &started) < 0 || claim->pid == 0 || claim->pid > INT32_MAX)
 		return OWNER_UNKNOWN;
 	if (kill((pid_t)claim->pid, 0) < 0)
 		return errno == ESRCH ? OWNER_DEAD : OWNER_ALIVE;
@@ -145,6 +149,16 @@ bool owner_is_dead(const struct config *config, const struct owner_claim *claim,
 	if (life != OWNER_UNKNOWN)
 		return life == OWNER_DEAD;
 	return claim->lease_until < now_ms + config->lease * 1000 / 4;
+}
+
+const char *owner_address(const struct owner_claim *claim)
+{
+	const char *at = claim->place;
+	for (int words = 0; at && words < 4; words++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? at : "";
 }
 
 char *owner_words(const struct owner_claim *claim)

@@ -17,14 +17,16 @@
 
 struct owner {
 	char id[TOKEN_SIZE];
-	char *place; /* host name, boot, pid namespace, start of the process: owner_host in the store's rows */
+	/* Host name, boot, pid namespace, start of the process, and its address for other machines (HUSK_ADVERTISE), if
+	 * it has one: owner_host in the store's rows. */
+	char *place;
 	uint64_t pid;
 	char *lock_path; /* NULL until announced */
 	int lock_fd;
 };
 
 /* Fills in the identity of a new server in this process. Writes nothing. */
-void owner_init(struct owner *o);
+void owner_init(struct owner *o, const char *advertise);
 /* Takes the lock of the server with this id. The caller owns *ret_path in any case. -1 if the state folder is not
  * writable; other servers then use the other two checks. Uses files, so do not call it on the loop. */
 int owner_lock(const struct config *config, const char *id, char **ret_path);
@@ -50,6 +52,9 @@ enum owner_life owner_life(const struct config *config, const struct owner_claim
 bool owner_is_dead(const struct config *config, const struct owner_claim *claim, uint64_t now_ms);
 /* "process 123 on host". The caller owns the string. */
 char *owner_words(const struct owner_claim *claim);
+
+/* The address for other machines in that text; "" = none. */
+const char *owner_address(const struct owner_claim *claim);
 
 /* Removes locks that no process holds and no lease can refer to any more. */
 void owner_sweep(const struct config *config);

@@ -230,6 +230,8 @@ static void bad_values_are_refused_by_name(void **state)
 		{ "CONTAINER_ENGINE", "podman" },
 		{ "CONTAINER_ENGINE", "pool" },
 		{ "KUBERNETES_NAMESPACE", "a/b" },
+		{ "HUSK_ADVERTISE", "10.0.0.1" },
+		{ "HUSK_ADVERTISE", "a server:1" },
 		{ "CONTAINER_REGISTRY", "host/" },
 		{ "CONTAINER_REGISTRY", "-host" },
 		{ "CONTAINER_ENGINE", "moby" },

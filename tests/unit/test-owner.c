@@ -43,7 +43,7 @@ static void announce(struct owner *o)
 static void a_held_lock_means_alive(void **state)
 {
 	struct owner o;
-	owner_init(&o);
+	owner_init(&o, NULL);
 	assert_null(o.lock_path);
 	announce(&o);
 	struct owner_claim claim = claim_of(&o, 0);
@@ -65,7 +65,7 @@ static void a_held_lock_means_alive(void **state)
 static void without_a_lock_the_process_is_checked(void **state)
 {
 	struct owner o;
-	owner_init(&o);
+	owner_init(&o, NULL);
 	struct owner_claim claim = claim_of(&o, 0);
 	assert_int_equal(owner_life(&config, &claim), OWNER_ALIVE);
 	/* The pid was reused. */
@@ -101,7 +101,7 @@ static void a_lock_in_a_child_of_a_dead_server_is_ignored(void **state)
 {
 	struct owner o;
 	int until[2];
-	owner_init(&o);
+	owner_init(&o, NULL);
 	assert_int_equal(pipe(until), 0);
 	pid_t server = fork();
 	if (server == 0) {
@@ -141,9 +141,9 @@ static void on_another_machine_three_missed_renewals_mean_dead(void **state)
 static void old_locks_are_removed(void **state)
 {
 	struct owner dead, fresh, alive;
-	owner_init(&dead);
-	owner_init(&fresh);
-	owner_init(&alive);
+	owner_init(&dead, NULL);
+	owner_init(&fresh, NULL);
+	owner_init(&alive, NULL);
 	announce(&dead);
 	announce(&fresh);
 	announce(&alive);
