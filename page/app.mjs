@@ -59,7 +59,7 @@ async function begin() {
 }
 
 function Login() {
-  const [error, setError] = useState(auth.error);
+  const [error, setError] = useState(null);
   const submit = (event) => {
     event.preventDefault();
     logIn({ key: new FormData(event.target).get("key").trim() }).catch(setError);
@@ -73,7 +73,7 @@ function Login() {
       <input name="key" type="password" required placeholder="husk_…" aria-label="Key" autocomplete="off" />
       <button type="submit" class="primary">Log in</button>
     </form>
-    <${ErrorBox} error=${error} />
+    <${ErrorBox} error=${error || auth.error} />
   </main>`;
 }
 

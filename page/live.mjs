@@ -20,10 +20,29 @@ class Live extends Watched {
     this.connection = { state: "connecting" };
     this.shown = new Map(); // session -> number of rows that show it
     this.withEnded = false;
+    this.all = true;
   }
 
   start() {
-    if (this.stream) return;
+    if (this.list) return;
+    this.list = setInterval(() => document.hidden || this.refresh(), LIST_MS);
+    this.listHidden = setInterval(() => document.hidden && this.refresh(), HIDDEN_LIST_MS);
+    this.measuring = setInterval(() => document.hidden || this.measure(), USAGE_MS);
+    this.follow(this.all);
+    this.refresh();
+  }
+
+  // A screen that follows one session does without the journal of all: browsers allow six connections to a server.
+  follow(all) {
+    this.all = all;
+    if (!all) {
+      if (this.stream) this.stream.close();
+      this.stream = null;
+      this.runs.clear();
+      this.begun = false;
+      return;
+    }
+    if (this.stream || !this.list) return;
     this.stream = new Stream("/v1/events?all=true&quiet=true", {
       onEvent: (event) => this.take(event),
       onState: (state) => {
@@ -33,18 +52,15 @@ class Live extends Watched {
         this.changed();
       },
     });
-    this.list = setInterval(() => document.hidden || this.refresh(), LIST_MS);
-    this.listHidden = setInterval(() => document.hidden && this.refresh(), HIDDEN_LIST_MS);
-    this.measuring = setInterval(() => document.hidden || this.measure(), USAGE_MS);
-    this.refresh();
   }
 
   stop() {
     if (this.stream) this.stream.close();
+    this.stream = null;
     clearInterval(this.list);
     clearInterval(this.listHidden);
     clearInterval(this.measuring);
-    this.stream = null;
+    this.list = null;
   }
 
   async refresh() {

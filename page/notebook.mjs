@@ -55,7 +55,14 @@ function Cell({ runs, run, selected, language }) {
     aria-label="Run ${run.number}, ${run.state}"
     onKeyDown=${onKeyDown}
   >
-    <button type="button" class="number" title="Details of run ${run.number}" aria-expanded=${selected} onClick=${open}>
+    <button
+      type="button"
+      class="number"
+      title="Details"
+      aria-label="Details of run ${run.number}"
+      aria-expanded=${selected}
+      onClick=${open}
+    >
       ${run.number}
     </button>
     <div class="code">

@@ -183,6 +183,7 @@ export class SessionRuns extends Watched {
       onEvent: (event) => this.take(event),
       onState: (state) => {
         this.connection = state;
+        this.onState?.(["over", "refused"].includes(state.state) ? { state: "live" } : state);
         if (state.state === "refused" && !this.runs.size) this.refused(state.error);
         this.changed();
       },

@@ -16,9 +16,17 @@ export function useSession(id) {
   useEffect(() => {
     const made = new SessionRuns(id);
     made.onEnded = (run) => announce(`Run ${run.number} ended: ${run.ending || "unknown"}`);
+    live.follow(false);
+    made.onState = (state) => {
+      live.connection = state;
+      live.changed();
+    };
     made.start();
     setRuns(made);
-    return () => made.stop();
+    return () => {
+      made.stop();
+      live.follow(true);
+    };
   }, [id]);
   return useWatched(runs && runs.id === id ? runs : null);
 }

@@ -370,6 +370,7 @@ SUITES = {
     "scripts": functools.partial(container_suite, "scripts"),
     "chaos": functools.partial(container_suite, "chaos"),
     "clients": functools.partial(container_suite, "clients"),
+    "page": functools.partial(container_suite, "page"),
     "dist": functools.partial(container_suite, "dist"),
     "conformance": functools.partial(pytest_jobs, "conformance", files_of("conformance")),
 }
