@@ -175,15 +175,31 @@ struct writer {
 	bool labelled;	  /* the last output has a label, so following stdout needs one too */
 };
 
+/* Length of the traceback's first line if it repeats the error with a code in brackets, as Node's own errors do:
+ * "TypeError [ERR_INVALID_ARG_TYPE]: message". 0 = it does not. */
+static size_t coded_line(const struct run_result *run)
+{
+	const char *s = run->error_traceback, *message = run->error_message ? run->error_message : "";
+	size_t line = strcspn(s, "\n"), type = strlen(run->error_type);
+	if (line < type || memcmp(s, run->error_type, type) != 0 || strncmp(s + type, " [", 2) != 0)
+		return 0;
+	const char *rest = memmem(s + type, line - type, "]: ", 3);
+	bool same = rest && (size_t)(s + line - rest) - 3 == strlen(message) &&
+		    memcmp(rest + 3, message, strlen(message)) == 0;
+	return same ? line : 0;
+}
+
 /* The traceback without the lines that the first line of the answer repeats. */
 static char *rest_of_traceback(const struct run_result *run)
 {
 	size_t n = without_line_ends(run->error_traceback);
 	const char *s = run->error_traceback;
 	AUTO(freep) char *line = error_line(run);
-	size_t length = strlen(line);
+	size_t length = strlen(line), coded = coded_line(run);
 	if (run->ending != ENDING_ERROR || !fits_headline(run))
 		return xstrndup(s, n);
+	if (coded)
+		return xstrndup(s + MIN(coded + 1, n), n - MIN(coded + 1, n));
 	size_t start = n;
 	while (start > 0 && s[start - 1] != '\n')
 		start--;
@@ -201,7 +217,8 @@ static void write_error(struct writer *w)
 	const struct run_result *run = w->run;
 	if (run->error_traceback && *run->error_traceback) {
 		AUTO(freep) char *rest = rest_of_traceback(run);
-		add_labelled(w->body, "⟦traceback⟧", rest);
+		if (*rest)
+			add_labelled(w->body, "⟦traceback⟧", rest);
 	} else if (run->ending != ENDING_ERROR) {
 		AUTO(freep) char *line = error_line(run);
 		add_labelled(w->body, "⟦error⟧", line);

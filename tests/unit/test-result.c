@@ -399,10 +399,18 @@ static void errors_are_shown_once(void **state)
 	run.error_traceback = calls;
 	expect_text(&run, "⟦error⟧\nKeyError: 'nope'\nmore\n⟦traceback⟧\nError in f()\n1: f('nope')");
 	char one[] = "bad", stack[] = "Error: bad\n    at f (cell:1:7)", name[] = "Error", alone[] = "Error: bad";
+	char coded[] = "Error [ERR_BAD]: bad\n    at f (cell:1:7)", other[] = "Error [ERR_BAD]: worse";
 	run.error_type = name;
 	run.error_message = one;
 	run.error_traceback = stack;
 	expect_text(&run, "⟦error⟧ Error: bad\n⟦traceback⟧     at f (cell:1:7)");
+	/* The names of Node's own errors have a code. */
+	run.error_traceback = coded;
+	expect_text(&run, "⟦error⟧ Error: bad\n⟦traceback⟧     at f (cell:1:7)");
+	*strchr(coded, '\n') = '\0';
+	expect_text(&run, "⟦error⟧ Error: bad");
+	run.error_traceback = other;
+	expect_text(&run, "⟦error⟧ Error: bad\n⟦traceback⟧ Error [ERR_BAD]: worse");
 	run.error_traceback = alone;
 	expect_text(&run, "⟦error⟧ Error: bad");
 	run.ending = ENDING_TIMEOUT;
