@@ -5,7 +5,7 @@ export BUILD
 # make install: the prefix of the installed tree; DESTDIR goes in front of it.
 PREFIX ?= /usr/local
 
-.PHONY: all install dist build-deps test-deps dist-deps compile images test-images run test test-long measure bench fuzz pages format clean
+.PHONY: all install dist build-deps test-deps dist-deps compile images test-images run test test-long measure bench fuzz pages screenshots format clean
 
 all: build-deps compile
 
@@ -91,6 +91,13 @@ pages:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 	@ninja -C $(BUILD) tools/pages/pages
 	@$(BUILD)/tools/pages/pages docs
+
+# Takes the pictures of the page for the documentation.
+screenshots:
+	@$(MAKE) --no-print-directory test-deps
+	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory images
+	@tools/with-docker.sh tests/page/screenshots.py
 
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')

@@ -15,8 +15,8 @@ function Now({ session, state }) {
   if (run && run.state === "waiting")
     return html`<span class="waiting">waiting: <q>${brief(run.prompt, 60) || "input"}</q></span>`;
   if (run)
-    return html`<span class="muted">${run.kind === "command" ? "command" : "cell"} ${run.run}</span>
-      <code>${brief(run.text, 80)}</code>${" "}
+    return html`<span class="muted">${run.kind === "command" ? "command" : "cell"} ${run.run}</span
+      >${" "}<code>${brief(run.text, 80)}</code>${" "}
       <span class="muted nowrap">${run.started_ms ? duration(Date.now() - run.started_ms) : "queued"}</span>`;
   if (state === "running") return html`<span class="muted">runs something for another server</span>`;
   if (state === "idle")

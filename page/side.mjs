@@ -12,10 +12,10 @@ function Seen({ answer, index, total }) {
   const pictures = content.filter((block) => block.type === "image");
   return html`<section class="seen">
     <h3>
-      ${total > 1 ? `Answer ${index + 1} of ${total}` : "The answer"}
+      ${total > 1 ? `Answer ${index + 1} of ${total}` : "The answer"}${" "}
       <span class="muted">
-        ${count(chars, "character")}${pictures.length ? `, ${count(pictures.length, "picture")}` : ""},
-        <${When} ms=${answer.time_ms}
+        ${count(chars, "character")}${pictures.length ? `, ${count(pictures.length, "picture")}` : ""},${" "}<${When}
+          ms=${answer.time_ms}
       /></span>
     </h3>
     ${content.map((block, i) => {
