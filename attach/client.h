@@ -60,6 +60,17 @@ struct attach_call *attach_terminal(struct attach *a, const struct terminal_requ
 int attach_terminal_write(struct attach_call *call, const void *data, size_t n);
 void attach_terminal_taken(struct attach_call *call, size_t n);
 void attach_terminal_resize(struct attach_call *call, int rows, int cols);
+
+struct attach_port_request {
+	const char *session_id;
+	uint16_t port;
+	int fd; /* a connected stream socket, which is duplicated: the caller closes its own */
+	/* The connection has ended, or f says why it was not made. */
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+/* Joins the socket to a server in the session, as manager_port() does. attach_cancel() resets it. */
+struct attach_call *attach_port(struct attach *a, const struct attach_port_request *req, struct fail *f);
 struct attach_call *attach_stop(struct attach *a, const struct stop_request *req, struct fail *f);
 
 #endif

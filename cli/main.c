@@ -14,6 +14,7 @@
 #include "cli/jupyter.h"
 #include "cli/keys.h"
 #include "cli/mcp.h"
+#include "cli/open.h"
 #include "cli/records.h"
 #include "cli/repl/repl.h"
 #include "cli/repl/sixel.h"
@@ -68,6 +69,8 @@ static int run_verb(const struct options *options)
 		return run_run(options);
 	case VERB_SHELL:
 		return shell_run(options);
+	case VERB_OPEN:
+		return open_run(options);
 	case VERB_CP:
 		return cp_run(options);
 	case VERB_JUPYTER:

@@ -352,6 +352,8 @@ static int check(const struct options *o, struct fail *f)
 			       0;
 	case VERB_SHELL:
 		return o->session ? 0 : fail_set(f, FAIL_INVALID, "shell needs a session: husk ps lists them");
+	case VERB_OPEN:
+		return o->port ? 0 : fail_set(f, FAIL_INVALID, "open needs a session and a port");
 	case VERB_RUN:
 		return o->program ? 0 : fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
 	case VERB_KEYS:
@@ -429,6 +431,15 @@ static int take_help_words(struct options *o, char **words, struct fail *f)
 	return *words ? unexpected(*words, f) : 0;
 }
 
+static int take_port(struct options *o, char **words, struct fail *f)
+{
+	uint64_t port;
+	if (parse_u64(words[0], &port) < 0 || port < 1 || port > UINT16_MAX)
+		return fail_set(f, FAIL_INVALID, "'%s' is not a port: a number from 1 to 65535", words[0]);
+	o->port = (uint16_t)port;
+	return words[1] ? unexpected(words[1], f) : 0;
+}
+
 static int take_words(struct options *o, char **words, struct fail *f)
 {
 	switch (o->verb) {
@@ -452,6 +463,10 @@ static int take_words(struct options *o, char **words, struct fail *f)
 		words += *words && streq(*words, "--");
 		o->arguments = *words ? (const char *const *)words : NULL;
 		return 0;
+	case VERB_OPEN:
+		if (*words)
+			o->session = *words++;
+		return *words ? take_port(o, words, f) : 0;
 	case VERB_STOP:
 	case VERB_HISTORY:
 	case VERB_JUPYTER:

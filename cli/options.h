@@ -25,7 +25,7 @@ struct options {
 	uint64_t older_days;		   /* gc */
 	const char *thread;		   /* exports; points into argv */
 	const char *delete_id;		   /* exports; points into argv */
-	const char *session;		   /* stop, history, shell, jupyter, repl; points into argv */
+	const char *session;		   /* stop, history, shell, open, jupyter, repl; points into argv */
 	struct strv allowed;		   /* mcp: folders that a model may import from */
 	const char *runtime;		   /* setup; points into argv */
 	bool engine_only;		   /* setup */
@@ -55,6 +55,7 @@ struct options {
 	uint64_t timeout;	  /* seconds; 0 = no limit */
 	bool alone;		  /* run, jupyter --install: do not copy the folder */
 	const char *requirements; /* run: a file that lists packages */
+	uint16_t port;		  /* open: of the session */
 	const char *cwd;	  /* shell: directory in the session */
 	uint64_t memory, disk;	  /* bytes; 0 = from the settings, also for cpus */
 	double cpus;

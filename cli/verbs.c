@@ -255,6 +255,21 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "128+N", "Signal N ended husk." },
 			{ "other", "The exit code of the shell or command." }),
 	},
+	[VERB_OPEN] = {
+		.name = "open",
+		.group = GROUP_CODE,
+		.summary = "Open a server in a session in a browser or another program",
+		.usage = TEXT("[OPTION]... SESSION PORT"),
+		.text = TEXT(
+			"It prints an address and connects it to PORT of the session until it is interrupted. A server in the "
+			"session must listen on that port, on 127.0.0.1 or on every address; a session without a network works "
+			"too. The address is 127.x.y.z, different for each session, so that pages of sessions share no cookies. "
+			"Its port is PORT, or another one if PORT is in use here or below 1024. " SESSION_TEXT,
+			"Every user of this machine can connect to the address. Connections count as use of the session."),
+		.examples = PAIRS(
+			{ "husk open 4f2a 8000", "Print the address of the web server on port 8000 of that session." }),
+		.codes = PAIRS({ "0", "It was interrupted." }, CODE_NO_SESSION, CODE_USAGE, CODE_SYSTEM),
+	},
 	[VERB_CP] = {
 		.name = "cp",
 		.group = GROUP_CODE,

@@ -15,6 +15,7 @@ enum verb {
 	VERB_RUN,
 	VERB_REPL,
 	VERB_SHELL,
+	VERB_OPEN,
 	VERB_CP,
 	VERB_PS,
 	VERB_STOP,

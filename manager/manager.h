@@ -282,8 +282,8 @@ void terminal_resize(struct op *op, int rows, int cols);
 struct port_request {
 	const char *session_id;
 	uint16_t port; /* a server in the session listens on it, on its loopback address or on all */
-	/* It is connected. fd is a stream socket, which the callee owns. Closing it ends the connection. */
-	void (*on_open)(void *ctx, int fd);
+	/* It is connected. Returns a stream socket, which the manager owns and joins to it; -1 = none: on_end follows. */
+	int (*on_open)(void *ctx);
 	/* Called once, at last. f NULL: both sides have sent everything. CAUSE_PORT_REFUSED: there is no server, or it
 	 * accepts no connections. */
 	void (*on_end)(void *ctx, const struct fail *f);

@@ -1,7 +1,6 @@
-/* A connection to a port of a session. The caller gets one end of a pair of sockets; the other end is joined to a
- * stream of the line. The session is in use until the connection ends. */
+/* A connection to a port of a session: joins a socket of the caller to a stream of the line. The session is in use until
+ * the connection ends. */
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "manager/line/bridge.h"
@@ -29,16 +28,13 @@ static void on_open(struct bridge *b)
 {
 	struct port_op *o = container_of(b, struct port_op, bridge);
 	AUTO(fail_release) struct fail f = { 0 };
-	int pair[2], r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0 ? -errno : 0;
-	if (r == 0 && (r = bridge_join(b, o->op.registry->loop, pair[0])) < 0)
-		close(pair[1]);
+	int fd = o->request.on_open(o->request.ctx);
+	int r = fd < 0 ? -EBADF : bridge_join(b, o->op.registry->loop, fd);
 	if (r < 0) {
 		bridge_close(b);
 		fail_set(&f, FAIL_BUSY, "the connection to the session cannot be made (%s)", strerror(-r));
 		finish(o, &f);
-		return;
 	}
-	o->request.on_open(o->request.ctx, pair[1]);
 }
 
 static void on_end(struct bridge *b, const struct fail *f)

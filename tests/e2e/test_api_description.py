@@ -5,8 +5,9 @@ import re
 import api_description
 import pytest
 
-# The first of these take seconds. The others remove the session and the key that all requests use.
-SLOW = "addPackages|runDoctor|restartInterpreter|createSession|stopSession|removeKey"
+# Some of these take seconds, or are answered by a server in the session. The others remove the session and the key that all
+# requests use.
+SLOW = "addPackages|usePort|runDoctor|restartInterpreter|createSession|stopSession|removeKey"
 
 
 @pytest.fixture(name="session", scope="module")

@@ -114,6 +114,7 @@ def test_a_connection_that_breaks_is_not_one_that_ends(client, serve):
     assert client.terminal("until [ -s /tmp/seen ]; do read -t 0.01 <> <(:); done; cat /tmp/seen").out == b"ConnectionResetError"
 
 
+# evidence: streams
 @pytest.mark.each_stream
 def test_a_flood_waits_for_credit_and_delays_nothing(client, serve):
     stream = Stream(client, serve("while True: c.sendall(b'x' * 65536)")).until(frames.STREAM_ACCEPT)
@@ -126,6 +127,7 @@ def test_a_flood_waits_for_credit_and_delays_nothing(client, serve):
     assert len(stream.received) == WINDOW + 1000
 
 
+# evidence: streams
 def test_a_server_that_does_not_read_holds_one_window(client, serve):
     stream = Stream(client, serve("import time\ntime.sleep(1000)")).until(frames.STREAM_ACCEPT)
     accepted = 0

@@ -114,6 +114,7 @@ static void test_bytes_pass_and_both_directions_end(void **state UNUSED)
 	assert_int_equal(give(FRAME_STREAM_DATA, "late", 4), 0);
 }
 
+/* evidence: streams */
 static void test_neither_side_is_sent_more_than_its_window(void **state UNUSED)
 {
 	static uint8_t data[STREAM_WINDOW];

@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp serve jupyter run repl shell cp ps stop history exports gc setup keys doctor config demo help'
+	local verbs='mcp serve jupyter run repl shell open cp ps stop history exports gc setup keys doctor config demo help'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -50,7 +50,7 @@ _husk() {
 	esac
 	if [[ ($verb == run || $verb == cp) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-	elif [[ ($verb == stop || $verb == history || $verb == shell || $verb == repl || $verb == jupyter) && $word != -* ]]; then
+	elif [[ ($verb == stop || $verb == history || $verb == shell || $verb == open || $verb == repl || $verb == jupyter) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(husk ps 2>/dev/null | awk 'NR > 1 && NF > 3 { print $1 }')" -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

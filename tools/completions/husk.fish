@@ -1,11 +1,12 @@
 # Completion of husk(1) for fish.
-set -l verbs mcp serve jupyter run repl shell cp ps stop history exports gc setup keys doctor config demo help
+set -l verbs mcp serve jupyter run repl shell open cp ps stop history exports gc setup keys doctor config demo help
 complete -c husk -f
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'Serve the Model Context Protocol on stdin and stdout'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a jupyter -d 'Open a session to Jupyter, or add Husk to its kernels'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a run -d 'Run a program in a fresh session'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a repl -d 'Type at an interpreter, in a fresh session or one in use'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a shell -d 'Open a terminal in a session'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a open -d 'Open a server in a session in a browser'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a cp -d 'Copy files into a session, or out of it'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a ps -d 'List the sessions of all servers of this user'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a stop -d 'Stop a session, even if it is in use'
@@ -76,4 +77,4 @@ complete -c husk -n '__fish_seen_subcommand_from run repl' -l image -r -d 'of CO
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l no-network -d 'without the network'
 complete -c husk -n '__fish_seen_subcommand_from repl' -l pictures -r -a 'auto kitty iterm sixel file' -d 'how they are shown'
 complete -c husk -n '__fish_seen_subcommand_from shell' -l cwd -r -d 'start in this directory'
-complete -c husk -n '__fish_seen_subcommand_from shell repl' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session
+complete -c husk -n '__fish_seen_subcommand_from shell open repl' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session

@@ -17,6 +17,7 @@ static const struct {
 	{ "files", "Files", "Files of a session." },
 	{ "exports", "Exports", "Exports are copies of files that stay when their session has ended." },
 	{ "terminal", "Terminals", "A shell of a session for a person, over a WebSocket." },
+	{ "ports", "Ports", "Servers in a session. `husk open SESSION PORT` is for browsers." },
 	{ "keys", "Keys", "Keys of programs and people." },
 	{ "server", "The server", "The server itself." },
 	{ "threads", "Routes of the reference", "For programs that were written for the reference server." },
