@@ -52,6 +52,7 @@ or could not be measured.
 - **HTTP**: `husk serve` beside `husk mcp` over stdio (Husk in these lines). REST is a POST to /v1
   with `Prefer: wait=30`, over TCP or over the unix socket. MCP over HTTP is the newest revision.
   Each client keeps its connection and parses all answers; the client of HTTP also parses the head.
+  The private protocol that attached programs used before took 0.91 times stdio, back to back.
 - **HTTP: calls per second**: like the above, with a connection for each session.
 - **HTTP: 100 MB**: a file is written with PUT and read with GET, over TCP and without TLS.
 - **output to 50 readers**: a cell prints a thousand lines of 100 bytes one by one, while 50 clients
