@@ -100,7 +100,6 @@ const isError = (value) => util.types.isNativeError(value) || value instanceof E
 
 const MISSING = /^Cannot find (?:module|package) '(?:@[\w.~-]+\/)?[\w~-][\w.~-]*(?:\/[^']*)?'/;
 const REQUIRED_BY = /\nRequire stack:\n(?:- .*(?:\n|$))+/; // in the message; the stack frames show the same
-const REQUIRED_BY_CELL = /\nRequire stack:\n- <cell>(?=\s|$)/;
 const MISSING_FIELDS = /\s\{\n {2}code: '(?:ERR_)?MODULE_NOT_FOUND'(?:,\n {2}requireStack: \[[^\]]*\])?\n\}$/;
 
 const isMissingPackage = ({ code, message }) =>
@@ -207,7 +206,7 @@ export class Errors {
   /** Reports a missing package with a message of one line. The server adds what to do, because only it knows whether
    * the session has a network. */
   #reportMissing(error) {
-    const traceback = this.text(error).replace(REQUIRED_BY_CELL, "").replace(MISSING_FIELDS, "");
+    const traceback = this.text(error).replace(MISSING_FIELDS, "").replace(REQUIRED_BY, "\n").trimEnd();
     return this.#fields(typeOf(error), String(error.message).replace(REQUIRED_BY, ""), traceback);
   }
 
