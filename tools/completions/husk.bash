@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp serve jupyter run repl shell open cp ps stop history exports gc setup keys doctor config demo help'
+	local verbs='mcp serve ui jupyter run repl shell open cp ps stop history exports gc setup keys doctor config demo help'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -41,7 +41,8 @@ _husk() {
 	config) options='list get set unset --json --env-file --help' ;;
 	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;
 	setup) options+=' --runtime --engine-only' ;;
-	ps) options+=' --json --all --watch' ;;
+	ui) options+=' --print' ;;
+	ps) options+=' --json --all --watch --metrics' ;;
 	gc) options+=' --json --exports --images --older --yes' ;;
 	history) options+=' --ipynb --json --verify' ;;
 	exports) options+=' --json --thread --all --delete' ;;

@@ -1,5 +1,5 @@
 # Completion of husk(1) for fish.
-set -l verbs mcp serve jupyter run repl shell open cp ps stop history exports gc setup keys doctor config demo help
+set -l verbs mcp serve ui jupyter run repl shell open cp ps stop history exports gc setup keys doctor config demo help
 complete -c husk -f
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'Serve the Model Context Protocol on stdin and stdout'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a jupyter -d 'Open a session to Jupyter, or add Husk to its kernels'
@@ -16,6 +16,7 @@ complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a gc -d 'Remove wh
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a setup -d 'Install an engine if none answers, and build the images'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Check the engine, images, folders and settings'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a serve -d 'Serve the HTTP API and MCP over HTTP'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a ui -d 'Open the page of a running husk serve in a browser'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a keys -d 'Make, list and remove keys of the HTTP API'
 complete -c husk -n '__fish_seen_subcommand_from serve' -l listen -x -d 'address and port'
 complete -c husk -n '__fish_seen_subcommand_from serve' -l unix -r -d 'a unix socket'
@@ -45,6 +46,8 @@ complete -c husk -n '__fish_seen_subcommand_from doctor' -l verbose -d 'show eac
 complete -c husk -n '__fish_seen_subcommand_from history' -l ipynb -d 'as a notebook'
 complete -c husk -n '__fish_seen_subcommand_from history' -l verify -d 'check that the log is intact'
 complete -c husk -n '__fish_seen_subcommand_from ps' -l watch -d 'again every two seconds'
+complete -c husk -n '__fish_seen_subcommand_from ps' -l metrics -d 'counters of all servers'
+complete -c husk -n '__fish_seen_subcommand_from ui' -l print -d 'print the address'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l exports -d 'delete old exports'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l images -d 'delete images of older builds'
 complete -c husk -n '__fish_seen_subcommand_from gc' -l older -r -d 'such as 30d'
