@@ -3,6 +3,7 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/json.h"
+#include "manager/json/codec.h"
 
 struct setting_body {
 	const char *name, *value;
@@ -18,26 +19,13 @@ static const struct arg setting_table[] = {
 
 /* --- settings ------------------------------------------------------------------------------------------------------ */
 
-static json_t *setting_json(const struct config *c, const char *name)
-{
-	const char *value = config_effective(c, name);
-	bool secret = config_is_secret(name);
-	json_t *out = json_pack("{s:s, s:b, s:s}", "name", name, "secret", secret, "from", config_origin(c, name));
-	/* A secret is never shown, only whether it is set. */
-	if (secret)
-		json_object_set_new(out, "set", json_boolean(value && *value));
-	else
-		json_object_set_new(out, "value", value ? json_text(value) : json_null());
-	return out;
-}
-
 static void get_settings(struct exchange *x)
 {
 	AUTO(strv_release) struct strv names = { 0 };
 	json_t *list = json_array();
 	config_names(&names);
 	for (size_t i = 0; i < names.n; i++)
-		json_array_append_new(list, setting_json(x->api->spec.config, names.v[i]));
+		json_array_append_new(list, setting_encode(x->api->spec.config, names.v[i]));
 	exchange_reply(x, 200, json_pack("{s:o}", "settings", list));
 }
 

@@ -6,11 +6,12 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cli/exit.h"
 #include "cli/report.h"
-#include "manager/manager.h"
+#include "manager/json/codec.h"
 
 #define VALUE_MAX 65536u
 #define HIDDEN "(hidden: husk config get shows it)"
@@ -111,14 +112,11 @@ static int get(const struct options *o, const struct config *c, struct fail *f)
 static json_t *describe(const struct config *c, const char *name)
 {
 	AUTO(freep) char *own = NULL;
-	const char *value = effective(c, name, &own), *origin = config_origin(c, name);
-	AUTO(buf_release) struct buf clean = { 0 };
-	if (config_lookup(c, name) && config_is_secret(name))
-		return json_pack("{s:s, s:n, s:b, s:s}", "name", name, "value", "secret", true, "origin", origin);
-	utf8_clean(&clean, value ? value : "", value ? strlen(value) : 0);
-	return json_pack("{s:s, s:o, s:b, s:s}", "name", name, "value",
-			 value ? json_stringn(buf_str(&clean), clean.len) : json_null(), "secret",
-			 config_is_secret(name), "origin", origin);
+	json_t *out = setting_encode(c, name);
+	const char *value = effective(c, name, &own);
+	if (own)
+		json_object_set_new(out, "value", json_text(value));
+	return out;
 }
 
 /* All settings of this build, and stored settings for runtimes that only another build has. */
@@ -143,8 +141,8 @@ static void print_list(const json_t *list)
 	const json_t *o;
 	json_array_foreach(list, i, o) {
 		const char *value = json_string_value(json_object_get(o, "value"));
-		const char *origin = json_string_value(json_object_get(o, "origin"));
-		bool hidden = json_is_true(json_object_get(o, "secret")) && !streq(origin, "default");
+		const char *origin = json_string_value(json_object_get(o, "from"));
+		bool hidden = json_is_true(json_object_get(o, "set"));
 		printf("%-37s %-12s ", json_string_value(json_object_get(o, "name")), origin);
 		puts(hidden ? HIDDEN : value ? value : "-");
 	}

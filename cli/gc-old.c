@@ -99,8 +99,9 @@ static void on_images(void *ctx, const struct image_info *v, size_t n, const str
 	for (size_t i = 0; i < n; i++) {
 		strv_add(&g->images.names, v[i].name);
 		g->images.bytes += v[i].size;
-		json_array_append_new(g->listed, json_pack("{s:o, s:I, s:I}", "name", json_text(v[i].name), "bytes",
-							   (json_int_t)v[i].size, "created", (json_int_t)v[i].created));
+		json_array_append_new(g->listed,
+				      json_pack("{s:o, s:I, s:I}", "name", json_text(v[i].name), "bytes",
+						(json_int_t)v[i].size, "created_ms", (json_int_t)v[i].created * 1000));
 	}
 	end(g, f);
 }

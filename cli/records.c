@@ -10,8 +10,8 @@
 #include "cli/columns.h"
 #include "cli/exit.h"
 #include "cli/report.h"
+#include "manager/json/codec.h"
 #include "manager/json/notebook.h"
-#include "manager/manager.h"
 
 #define PAGE 500
 #define HISTORY_MAX 10000
@@ -30,37 +30,13 @@ struct records {
 
 /* --- values ------------------------------------------------------------------------------------------------------ */
 
-/* Cleans text: a path may hold any bytes, and printed text must not control the terminal. */
-static json_t *text(const char *s)
-{
-	AUTO(buf_release) struct buf clean = { 0 };
-	if (!s)
-		return json_null();
-	utf8_clean(&clean, s, strlen(s));
-	return json_stringn(buf_str(&clean), clean.len);
-}
-
-static json_t *moment(uint64_t ms)
-{
-	char out[64];
-	time_t seconds = (time_t)(ms / 1000);
-	struct tm tm;
-	if (!ms || !gmtime_r(&seconds, &tm))
-		return json_null();
-	size_t n = strftime(out, sizeof(out), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(out + n, sizeof(out) - n, ".%03uZ", (unsigned)(ms % 1000));
-	return json_string(out);
-}
-
 /* For a table: local time. */
-static const char *when(const json_t *value, char out[32])
+static const char *when(const json_t *ms, char out[32])
 {
+	time_t seconds = (time_t)(json_integer_value(ms) / 1000);
 	struct tm tm = { 0 };
-	const char *s = json_string_value(value);
-	if (!s || !strptime(s, "%Y-%m-%dT%H:%M:%S", &tm))
+	if (!seconds || !localtime_r(&seconds, &tm))
 		return "-";
-	time_t seconds = timegm(&tm);
-	localtime_r(&seconds, &tm);
 	strftime(out, 32, "%Y-%m-%d %H:%M:%S", &tm);
 	return out;
 }
@@ -96,13 +72,11 @@ static void end(struct records *r, const struct fail *f)
 static void on_exports(void *ctx, const struct export_info *v, size_t n, const struct fail *f)
 {
 	struct records *r = ctx;
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(r->list,
-				      json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:I, s:o, s:o, s:o}", "id", v[i].id,
-						"thread", text(v[i].conversation), "session_id", text(v[i].session_id),
-						"path", text(v[i].path), "name", text(v[i].name), "directory",
-						v[i].directory, "size", (json_int_t)v[i].size, "hash", text(v[i].hash),
-						"mime", text(v[i].mime), "created", moment(v[i].created_ms)));
+	for (size_t i = 0; i < n; i++) {
+		json_t *one = export_info_encode(&v[i]);
+		conversation_encode(one, v[i].conversation);
+		json_array_append_new(r->list, one);
+	}
 	if (n == PAGE)
 		load_exports(r, &v[n - 1]);
 	else
@@ -126,30 +100,15 @@ static void on_deleted(void *ctx, const struct fail *f)
 	end(ctx, f);
 }
 
-static json_t *executed(const struct executed *e)
-{
-	json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:I, s:I}", "seq", (json_int_t)e->seq, "tool", text(e->tool),
-			      "started", moment(e->started_ms), "ended", moment(e->ended_ms), "ending", text(e->ending),
-			      "in_bytes", (json_int_t)e->in_bytes, "out_bytes", (json_int_t)e->out_bytes);
-	if (e->env)
-		json_object_set_new(o, "env", text(e->env));
-	if (e->ended_ms >= e->started_ms)
-		json_object_set_new(o, "duration_ms", json_integer((json_int_t)(e->ended_ms - e->started_ms)));
-	return o;
-}
-
 static void on_history(void *ctx, const struct history *h, const struct fail *f)
 {
 	struct records *r = ctx;
 	if (h && r->options->ipynb)
 		r->notebook = notebook_of(h, h->id ? h->id : r->options->session);
 	for (size_t i = 0; h && i < h->n; i++)
-		json_array_append_new(r->list, executed(&h->v[i]));
+		json_array_append_new(r->list, executed_encode(&h->v[i]));
 	if (h && h->known)
-		r->about =
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "session_id", h->id, "thread",
-				  text(h->conversation), "runtime", text(h->runtime), "state", text(h->state), "cause",
-				  text(h->cause), "created", moment(h->created_ms), "ended", moment(h->ended_ms));
+		r->about = history_session_encode(h);
 	end(r, f);
 }
 
@@ -175,9 +134,9 @@ static void print_exports(const struct records *r)
 	}
 	struct columns *table = columns_new(export_columns, ARRAY_LEN(export_columns));
 	json_array_foreach(r->list, i, e) {
-		columns_add(table, PAINT_NONE, when(json_object_get(e, "created"), created));
+		columns_add(table, PAINT_NONE, when(json_object_get(e, "created_ms"), created));
 		columns_add(table, PAINT_NONE, size(json_object_get(e, "size"), bytes));
-		columns_add(table, PAINT_NONE, word(e, "session_id"));
+		columns_add(table, PAINT_NONE, word(e, "session"));
 		columns_add(table, PAINT_NONE, word(e, "id"));
 		columns_addf(table, PAINT_NONE, "%s%s", word(e, "path"),
 			     json_is_true(json_object_get(e, "directory")) ? "/" : "");
@@ -193,10 +152,10 @@ static void print_session(const struct records *r)
 	char created[32];
 	if (!r->about)
 		return;
-	bool ended = json_is_string(json_object_get(r->about, "ended"));
-	buf_printf(&line, "session %s (%s), %s %s%s", word(r->about, "session_id"), word(r->about, "runtime"),
-		   word(r->about, "state"), ended ? "" : "since ",
-		   when(json_object_get(r->about, ended ? "ended" : "created"), created));
+	bool ended = json_object_get(r->about, "ended_ms");
+	buf_printf(&line, "session %s (%s), %s %s%s", word(r->about, "id"), word(r->about, "language"),
+		   word(r->about, "status"), ended ? "" : "since ",
+		   when(json_object_get(r->about, ended ? "ended_ms" : "created_ms"), created));
 	if (json_is_string(json_object_get(r->about, "cause"))) {
 		buf_add_str(&line, ": ");
 		utf8_clean_name(&line, word(r->about, "cause"));
@@ -207,7 +166,7 @@ static void print_session(const struct records *r)
 
 static const struct column run_columns[] = {
 	{ "RUN", .right = true },
-	{ "TOOL" },
+	{ "KIND" },
 	{ "STARTED" },
 	{ "MS", .right = true },
 	{ "ENDED", .least = 9 },
@@ -222,9 +181,9 @@ static void add_run(struct columns *table, const json_t *e)
 	const json_t *duration = json_object_get(e, "duration_ms");
 	const char *ending = word(e, "ending");
 	bool usual = streq(ending, "ok") || streq(ending, "-");
-	columns_addf(table, PAINT_NONE, "%lld", (long long)json_integer_value(json_object_get(e, "seq")));
-	columns_add(table, PAINT_NONE, word(e, "tool"));
-	columns_add(table, PAINT_NONE, when(json_object_get(e, "started"), started));
+	columns_addf(table, PAINT_NONE, "%lld", (long long)json_integer_value(json_object_get(e, "run")));
+	columns_add(table, PAINT_NONE, word(e, "kind"));
+	columns_add(table, PAINT_NONE, when(json_object_get(e, "started_ms"), started));
 	if (duration)
 		columns_addf(table, PAINT_NONE, "%lld", (long long)json_integer_value(duration));
 	else
@@ -258,7 +217,7 @@ static void print_json(const struct records *r)
 	if (r->options->verb == VERB_EXPORTS)
 		object = json_pack("{s:O}", "exports", r->list);
 	else
-		object = json_pack("{s:O?, s:O}", "session", r->about, "executions", r->list);
+		object = json_pack("{s:O?, s:O}", "session", r->about, "runs", r->list);
 	if (!r->about && r->options->verb == VERB_HISTORY)
 		json_object_set_new(object, "session", json_null());
 	json_dumpf(object, stdout, JSON_INDENT(2));
@@ -270,7 +229,7 @@ static int print_notebook(const struct records *r)
 	if (!r->notebook) {
 		log_error("cannot print session '%s' as a notebook: its code was not kept\n"
 			  "Run husk config set HISTORY_KEEPS_CODE true; it applies to code that runs later.",
-			  word(r->about, "session_id"));
+			  word(r->about, "id"));
 		return EXIT_NO;
 	}
 	json_dumpf(r->notebook, stdout, JSON_INDENT(1));

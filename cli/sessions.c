@@ -7,7 +7,7 @@
 #include "cli/columns.h"
 #include "cli/exit.h"
 #include "cli/report.h"
-#include "manager/manager.h"
+#include "manager/json/codec.h"
 
 #define WATCH_MS 2000
 
@@ -128,20 +128,6 @@ static void print_table(const struct options *w, const struct listed_session *v,
 	fflush(stdout);
 }
 
-static json_t *describe(const struct listed_session *s)
-{
-	return json_pack("{s:o, s:o?, s:o?, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:f, s:I, s:o, s:o}", "session_id",
-			 json_text(s->id), "name", streq(s->name, "-") ? NULL : json_text(s->name), "cause",
-			 *s->cause ? json_text(s->cause) : NULL, "runtime", json_text(s->runtime), "thread",
-			 json_text(s->conversation), "state", json_text(s->state), "age_seconds",
-			 (json_int_t)s->age_seconds, "idle_seconds", (json_int_t)s->idle_seconds, "left_seconds",
-			 (json_int_t)s->left_seconds, "memory",
-			 s->has_memory ? json_integer((json_int_t)s->memory) : json_null(), "memory_limit",
-			 (json_int_t)s->limits.memory, "cpus", limits_cpus(&s->limits), "disk_limit",
-			 (json_int_t)s->limits.home, "transport", json_text(s->transport), "owner",
-			 json_text(s->owner));
-}
-
 static void on_list(void *ctx, const struct listed_session *v, size_t n, const struct fail *f,
 		    const struct fail *unsure)
 {
@@ -155,7 +141,7 @@ static void on_list(void *ctx, const struct listed_session *v, size_t n, const s
 	if (w->options->json) {
 		json_t *list = json_array();
 		for (size_t i = 0; i < n; i++)
-			json_array_append_new(list, describe(&v[i]));
+			json_array_append_new(list, listed_session_encode(&v[i], /* remote= */ false));
 		print_json(json_pack("{s:o}", "sessions", list));
 	} else {
 		if (w->options->watch && isatty(STDOUT_FILENO))

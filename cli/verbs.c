@@ -308,7 +308,7 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "metrics", NULL, "Print the counters of all running servers, added up, in the text format of Prometheus." }),
 		.examples = PAIRS(
 			{ "husk ps --all", "List all sessions, including those that have ended." },
-			{ "husk ps --json | jq -r '.sessions[].session_id'", "Print the ids of sessions." }),
+			{ "husk ps --json | jq -r '.sessions[].id'", "Print the ids of sessions." }),
 		.codes = PAIRS(CODE_DONE, { "1", "--metrics: no server is running." }, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_STOP] = {

@@ -41,7 +41,7 @@ static void on_verdict(void *ctx, const char *session, const struct log_verdict 
 	for (size_t i = 0; i < verdict->n; i++) {
 		const struct log_finding *f = &verdict->v[i];
 		json_array_append_new(v->findings, json_pack("{s:s, s:o, s:s, s:o}", "fault", log_fault_name(f->fault),
-							     "session_id", *session ? text(session) : json_null(),
+							     "session", *session ? text(session) : json_null(),
 							     "record", f->record, "item", text(f->item)));
 	}
 }
@@ -110,7 +110,7 @@ static enum log_fault fault_of(const json_t *finding)
 static void print_finding(const json_t *finding)
 {
 	enum log_fault fault = fault_of(finding);
-	const char *session = json_string_value(json_object_get(finding, "session_id"));
+	const char *session = json_string_value(json_object_get(finding, "session"));
 	const char *record = json_string_value(json_object_get(finding, "record"));
 	const char *item = json_string_value(json_object_get(finding, "item"));
 	if (session)

@@ -2,6 +2,7 @@
 #include "manager/json/codec.h"
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "manager/json/fields.h"
 
 #define RUNS_MAX 2048
@@ -41,8 +42,8 @@ json_t *session_info_encode(const struct session_info *info)
 	fields_put_text(out, "name", info->name);
 	fields_put_text(out, "language", info->runtime);
 	fields_put_text(out, "status", info->status);
-	fields_put_number(out, "age_seconds", info->age_seconds);
-	fields_put_number(out, "idle_seconds", info->idle_seconds);
+	json_object_set_new(out, "age_seconds", json_integer((json_int_t)info->age_seconds));
+	json_object_set_new(out, "idle_seconds", json_integer((json_int_t)info->idle_seconds));
 	fields_put_text(out, "dependencies", info->dependencies);
 	fields_put_text(out, "transport", info->transport);
 	if (info->labels)
@@ -70,6 +71,16 @@ int session_info_decode(const json_t *json, struct session_info *ret, struct fai
 	return 0;
 }
 
+void conversation_encode(json_t *out, const char *conversation)
+{
+	AUTO(freep) char *tenant = conversation ? tenant_of(conversation) : NULL;
+	if (!conversation)
+		return;
+	fields_put_text(out, "conversation", tenant_inner_id(conversation));
+	if (!streq(tenant, TENANT_LOCAL))
+		fields_put_text(out, "tenant", tenant);
+}
+
 json_t *listed_session_encode(const struct listed_session *s, bool remote)
 {
 	json_t *out = json_object();
@@ -77,12 +88,12 @@ json_t *listed_session_encode(const struct listed_session *s, bool remote)
 	fields_put_text(out, "name", streq(s->name, "-") ? NULL : s->name);
 	fields_put_text(out, "language", s->runtime);
 	fields_put_text(out, "status", s->state);
-	fields_put_text(out, "conversation", tenant_inner_id(s->conversation));
+	conversation_encode(out, s->conversation);
 	fields_put_text(out, "cause", *s->cause ? s->cause : NULL);
 	fields_put_text(out, "transport", streq(s->transport, "-") ? NULL : s->transport);
-	fields_put_number(out, "age_seconds", s->age_seconds);
-	fields_put_number(out, "idle_seconds", s->idle_seconds);
-	fields_put_number(out, "seconds_left", s->left_seconds);
+	json_object_set_new(out, "age_seconds", json_integer((json_int_t)s->age_seconds));
+	json_object_set_new(out, "idle_seconds", json_integer((json_int_t)s->idle_seconds));
+	json_object_set_new(out, "seconds_left", json_integer((json_int_t)s->left_seconds));
 	fields_put_number(out, "idle_seconds_left", s->idle_left_seconds);
 	fields_put_bool(out, "network", s->network);
 	if (s->has_memory)
@@ -186,7 +197,7 @@ json_t *session_details_encode(const struct session_details *d)
 		json_object_set_new(out, "idle_seconds_left", json_integer((json_int_t)d->idle_left_seconds));
 	for (size_t i = 0; i < d->n_runs; i++) {
 		json_t *run = json_object();
-		fields_put_number(run, "number", d->runs[i].number);
+		fields_put_number(run, "run", d->runs[i].number);
 		fields_put_text(run, "kind", run_kinds[d->runs[i].kind == RUN_TERMINAL]);
 		fields_put_text(run, "state", d->runs[i].state);
 		fields_put_number(run, "age_ms", d->runs[i].age_ms);
@@ -202,7 +213,7 @@ static int runs_decode(const json_t *json, struct run_info *v, struct fail *f)
 {
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct fields in = { .json = json_array_get(json, i) };
-		v[i] = (struct run_info){ .number = fields_number(&in, "number", UINT32_MAX),
+		v[i] = (struct run_info){ .number = fields_number(&in, "run", UINT32_MAX),
 					  .kind = (enum run_kind)fields_choice(&in, "kind", run_kinds,
 									       ARRAY_LEN(run_kinds)),
 					  .state = fields_text(&in, "state"),
@@ -232,6 +243,67 @@ int session_details_decode(const json_t *json, struct session_details *ret, stru
 	d.status = ret_status;
 	*ret = d;
 	return 0;
+}
+
+/* --- history ------------------------------------------------------------------------------------------------------- */
+
+json_t *history_session_encode(const struct history *h)
+{
+	json_t *out = json_object();
+	fields_put_text(out, "id", h->id);
+	fields_put_text(out, "name", h->name);
+	fields_put_text(out, "language", h->runtime);
+	fields_put_text(out, "status", h->state);
+	conversation_encode(out, h->conversation);
+	fields_put_text(out, "cause", h->cause);
+	fields_put_number(out, "created_ms", h->created_ms);
+	fields_put_number(out, "ended_ms", h->ended_ms);
+	return out;
+}
+
+/* The log has the names of tools, since a cell or a command may come from any face. */
+static const char *kind_of_tool(const char *tool)
+{
+	static const char *const kinds[][2] = { { "execute_code", "cell" },
+						{ "execute_terminal", "command" },
+						{ "import_files", "import" },
+						{ "export_files", "export" },
+						{ "create_session", "create" } };
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (streq(tool, kinds[i][0]))
+			return kinds[i][1];
+	return tool;
+}
+
+json_t *executed_encode(const struct executed *e)
+{
+	json_t *out = json_object();
+	json_object_set_new(out, "run", json_integer((json_int_t)e->seq));
+	fields_put_text(out, "kind", kind_of_tool(e->tool));
+	fields_put_number(out, "started_ms", e->started_ms);
+	fields_put_number(out, "ended_ms", e->ended_ms);
+	fields_put_text(out, "ending", e->ending);
+	json_object_set_new(out, "in_bytes", json_integer((json_int_t)e->in_bytes));
+	json_object_set_new(out, "out_bytes", json_integer((json_int_t)e->out_bytes));
+	fields_put_text(out, "env", e->env);
+	if (e->ended_ms >= e->started_ms)
+		json_object_set_new(out, "duration_ms", json_integer((json_int_t)(e->ended_ms - e->started_ms)));
+	return out;
+}
+
+/* --- settings ------------------------------------------------------------------------------------------------------ */
+
+json_t *setting_encode(const struct config *c, const char *name)
+{
+	const char *value = config_effective(c, name);
+	bool secret = config_is_secret(name);
+	json_t *out = json_pack("{s:s, s:b, s:s}", "name", name, "secret", secret, "from", config_origin(c, name));
+	/* Nobody gets a secret back, only whether there is one. */
+	if (secret)
+		json_object_set_new(out, "set", json_boolean(value && *value));
+	else
+		json_object_set_new(out, "value", value ? json_text(value) : json_null());
+	return out;
 }
 
 /* --- keys ---------------------------------------------------------------------------------------------------------- */

@@ -51,6 +51,14 @@ json_t *session_details_encode(const struct session_details *d);
 int session_details_decode(const json_t *json, struct session_details *ret, struct run_info **ret_runs,
 			   struct session_status *ret_status, struct fail *f);
 
+/* Adds `conversation`, and `tenant` unless it is the operator's own. NULL = nothing is added. */
+void conversation_encode(json_t *out, const char *conversation);
+/* The session of a history, and one of its entries: a run, or another thing that was done in it. */
+json_t *history_session_encode(const struct history *h);
+json_t *executed_encode(const struct executed *e);
+/* One setting. A secret has no value, only `set`. name is one of config_names(). */
+json_t *setting_encode(const struct config *c, const char *name);
+
 /* A session of any server. remote: without its owner, which is a process of the host. */
 json_t *listed_session_encode(const struct listed_session *s, bool remote);
 

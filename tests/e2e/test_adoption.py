@@ -47,7 +47,7 @@ def change(server, sql, *values):
 def states(server):
     done = subprocess.run([husk_binary(), "ps", "--json"], env=clean_env(server.home), stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=60)
-    return {s["session_id"]: s for s in json.loads(done.stdout)["sessions"]}
+    return {s["id"]: s for s in json.loads(done.stdout)["sessions"]}
 
 
 def at(server, session):
@@ -129,7 +129,7 @@ def test_adoption_needs_no_call_that_names_the_session(window):
                    era="2025-11-25").result()
     second.notify("notifications/initialized")
     second.request("ping", era="2025-11-25").result()
-    assert states(second)[session.id]["state"] == "left"
+    assert states(second)[session.id]["status"] == "left"
     second.request("tools/list").result()
     wait_until(lambda: str(second.process.pid) in states(second)[session.id]["owner"], what="adoption")
     third = window()

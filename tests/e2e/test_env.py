@@ -13,7 +13,7 @@ SECRET = "swordfish-5309"
 def history(server, session):
     done = subprocess.run([husk_binary(), "history", session.id, "--json"], env=clean_env(server.home), stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=60)
-    return json.loads(done.stdout)["executions"]
+    return json.loads(done.stdout)["runs"]
 
 
 def test_a_sessions_variables_and_directory_reach_all_its_processes(server):
@@ -57,7 +57,7 @@ def test_a_sessions_variables_are_in_the_history_by_name(server):
     server.close_stdin()
     server.process.wait(20)
     first, *_ = history(server, session)
-    assert (first["seq"], first["tool"], first["env"]) == (0, "create_session", "TOKEN")
+    assert (first["run"], first["kind"], first["env"]) == (0, "create", "TOKEN")
 
 
 @pytest.mark.parametrize("arguments, words", [

@@ -287,7 +287,7 @@ def test_a_notebook_finds_the_files_beside_it(tmp_path):
         client.run("open('result.csv', 'w').write('42')")
         listed = subprocess.run([husk_binary(), "ps", "--json"], env=env, capture_output=True, text=True, timeout=PATIENCE, check=True)
         (session,) = json.loads(listed.stdout)["sessions"]
-        subprocess.run([husk_binary(), "cp", f"{session['session_id'][:12]}:result.csv", "."], env=env, cwd=notebooks, timeout=PATIENCE, check=True)
+        subprocess.run([husk_binary(), "cp", f"{session['id'][:12]}:result.csv", "."], env=env, cwd=notebooks, timeout=PATIENCE, check=True)
     assert (notebooks / "result.csv").read_text() == "42"
     # A folder that is too large is not copied, and a failing cell says so, once.
     for i in range(1001):

@@ -22,7 +22,7 @@ class Terminal:
     def sessions(self):
         done = self.husk("ps", "--json")
         assert done.returncode == 0, done.stderr
-        return {s["session_id"]: s for s in json.loads(done.stdout)["sessions"]}
+        return {s["id"]: s for s in json.loads(done.stdout)["sessions"]}
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def test_sessions_of_all_servers_are_listed(start, terminal):
     assert set(found) == {s.id for s in sessions}
     for server, session in zip(servers, sessions):
         row = found[session.id]
-        assert row["runtime"] == "python" and row["thread"] == (server.env.get("HUSK_THREAD_ID") or server.thread_id())
+        assert row["language"] == "python" and row["conversation"] == (server.env.get("HUSK_THREAD_ID") or server.thread_id())
         assert str(server.process.pid) in row["owner"]
         assert row["transport"] == ("exec" if server.env.get("HUSK_TRANSPORT") else "socket")
         assert 5 << 20 < row["memory"] < 1 << 30
-        assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (2 << 30, 2, 4 << 30)
-        assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["left_seconds"] <= 7200
+        assert [row["limits"][name] for name in ("memory", "cpus", "disk")] == [2 << 30, 2, 4 << 30]
+        assert 0 <= row["idle_seconds"] <= row["age_seconds"] < 600 and 0 < row["seconds_left"] <= 7200
     table = terminal.husk("ps").stdout
     assert table.isascii() and "\033" not in table and all(len(line) <= 80 for line in table.splitlines())
     assert table.splitlines()[0].split() == ["SESSION", "LANG", "STATE", "AGE", "IDLE", "MEMORY", "OWNER"]
@@ -81,7 +81,7 @@ def test_a_session_without_a_server_is_listed_as_left(start, terminal):
     session = server.session(network=False)
     server.close_stdin()
     server.process.wait(10)
-    assert terminal.sessions()[session.id]["state"] == "left"
+    assert terminal.sessions()[session.id]["status"] == "left"
     assert terminal.husk("stop", session.id).stdout == "1 session stopped\n"
     assert server.containers() == [] and terminal.sessions() == {}
     later = start(home=terminal.home).call("execute_code", {"session_id": session.id, "code": "1"})
@@ -148,15 +148,15 @@ def test_names_prefixes_and_ended_sessions(start, terminal):
     assert bad.is_error and "not a name" in bad.text
     assert terminal.sessions()[identity]["name"] == "sales"
     latest = json.loads(terminal.husk("history", "--json").stdout)
-    assert latest["session"]["session_id"] == identity and len(latest["executions"]) >= 2
-    assert json.loads(terminal.husk("history", "--json", "sales").stdout)["session"]["session_id"] == identity
+    assert latest["session"]["id"] == identity and len(latest["runs"]) >= 2
+    assert json.loads(terminal.husk("history", "--json", "sales").stdout)["session"]["id"] == identity
     repl = subprocess.run([husk_binary(), "repl", "sales"], input="print(x + 2)\n", env=clean_env(terminal.home), capture_output=True, text=True,
                           timeout=60)
     assert repl.stdout == "43\n", repl
     assert terminal.husk("stop", identity[:10]).stdout == "1 session stopped\n"
     assert identity not in terminal.sessions()
-    ended = {s["session_id"]: s for s in json.loads(terminal.husk("ps", "--all", "--json").stdout)["sessions"]}[identity]
-    assert ended["state"] == "ended" and ended["cause"], ended
+    ended = {s["id"]: s for s in json.loads(terminal.husk("ps", "--all", "--json").stdout)["sessions"]}[identity]
+    assert ended["status"] == "ended" and ended["cause"], ended
     again = server.call("create_session", {"network": False, "name": "sales"})
     assert not again.is_error
     server.call("stop_session", {"session_id": "sales"})

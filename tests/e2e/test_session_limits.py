@@ -33,7 +33,7 @@ def test_requested_limits_hold_are_shown_and_outlive_the_server(start, tmp_path)
                             text=True, timeout=60)
     assert '"cpus": 0.7,' in listed.stdout and '"cpus": 0.7' in created.text, "no digits of the binary number"
     [row] = json.loads(listed.stdout)["sessions"]
-    assert (row["memory_limit"], row["cpus"], row["disk_limit"]) == (MEMORY, 0.7, DISK)
+    assert [row["limits"][name] for name in ("memory", "cpus", "disk")] == [MEMORY, 0.7, DISK]
 
     # More than the limit, but less than twice the limit, at which the session would end.
     full = session.shell("head -c 90000000 /dev/zero >~/big; sleep 30; rm -f ~/big")

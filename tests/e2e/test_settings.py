@@ -141,7 +141,7 @@ def test_a_secret_is_read_from_standard_input_and_not_listed(tmp_path):
     assert config(home, "set", "PIP_INDEX_URL", typed=f"{url}\n").returncode == 0
     listed = config(home, "list", "--json")
     entry = next(s for s in json.loads(listed.stdout)["settings"] if s["name"] == "PIP_INDEX_URL")
-    assert entry == {"name": "PIP_INDEX_URL", "value": None, "secret": True, "origin": "kept"}
+    assert entry == {"name": "PIP_INDEX_URL", "secret": True, "set": True, "from": "kept"}
     assert "hunter2" not in config(home, "list").stdout
     assert config(home, "get", "PIP_INDEX_URL").stdout == f"{url}\n"
     assert not any(b"hunter2" in path.read_bytes() for path in home.rglob("*") if path.is_file())

@@ -100,8 +100,8 @@ def test_exports_are_listed(place):
     fill(place)
     listed = place.json("exports", "--thread", "t1")["exports"]
     assert [e["id"] for e in listed] == ["e2", "e1"]
-    assert listed[1] == {"id": "e1", "thread": "t1", "session_id": "s1", "path": "/workspace/a.csv", "name": "a.csv", "directory": False,
-                         "size": 1536, "hash": "ab", "mime": None, "created": "1970-01-01T00:00:01.000Z"}
+    assert listed[1] == {"id": "e1", "conversation": "t1", "session": "s1", "path": "/workspace/a.csv", "name": "a.csv", "size": 1536, "hash": "ab",
+                         "host_path": listed[1]["host_path"], "uri": "husk://exports/e1/a.csv", "created_ms": 1000}
     assert [e["id"] for e in place.json("exports", "--all")["exports"]] == ["e3", "e2", "e1"]
     assert [e["id"] for e in place.json("exports", HUSK_THREAD_ID="t2")["exports"]] == ["e3"]
     assert place.json("exports") == {"exports": []}
@@ -133,21 +133,20 @@ def test_runs_are_recorded(place, start):
     server.call("execute_code", {"session_id": session.id, "code": "import time; time.sleep(60)", "timeout": 1})
 
     def finished():
-        found = place.json("history", session.id)["executions"]
-        return found if len(found) == 4 and all(e["ending"] for e in found) else None
+        found = place.json("history", session.id)["runs"]
+        return found if len(found) == 4 and all("ending" in e for e in found) else None
 
     done = wait_until(finished, what="four ends in the history")
-    assert [(e["tool"], e["ending"]) for e in done] == [("execute_code", "ok"), ("execute_code", "error"), ("execute_terminal", "ok"),
-                                                        ("execute_code", "timeout")]
-    assert [e["seq"] for e in done] == sorted(e["seq"] for e in done)
+    assert [(e["kind"], e["ending"]) for e in done] == [("cell", "ok"), ("cell", "error"), ("command", "ok"), ("cell", "timeout")]
+    assert [e["run"] for e in done] == sorted(e["run"] for e in done)
     assert (done[0]["in_bytes"], done[0]["out_bytes"]) == (len("print('x' * 100)"), 101)
     assert done[2]["out_bytes"] == 8
     assert done[3]["duration_ms"] >= 1000
-    assert all(e["started"] <= e["ended"] for e in done)
+    assert all(e["started_ms"] <= e["ended_ms"] for e in done)
     about = place.json("history", session.id)["session"]
-    assert (about["session_id"], about["runtime"], about["state"]) == (session.id, "python", "running")
+    assert (about["id"], about["language"], about["status"]) == (session.id, "python", "running")
     text = place.husk("history", session.id).stdout
-    assert f"session {session.id} (python), running since" in text and "execute_terminal" in text
+    assert f"session {session.id} (python), running since" in text and " command " in text
 
     verdict = place.json("history", "--verify")
     assert verdict["ok"] and (verdict["records"], verdict["sessions"], verdict["findings"]) == (4, 1, [])
@@ -155,8 +154,8 @@ def test_runs_are_recorded(place, start):
     place.sql("UPDATE executions SET ending = 'ok' WHERE ending = 'error'")
     for args in ((), (session.id,)):
         changed = place.husk("history", "--verify", *args)
-        assert changed.returncode == 1 and f"session {session.id}: execution {done[1]['seq']} was changed" in changed.stdout
-    place.sql(f"UPDATE executions SET env = 'FIRST {'X' * 100} LAST'")
+        assert changed.returncode == 1 and f"session {session.id}: execution {done[1]['run']} was changed" in changed.stdout
+    place.sql(f"UPDATE executions SET env = 'FIRST{'X' * 100}LAST'")
     check_table(place, ("history", session.id), "RUN", lambda mark: f" FIR[^ ]*{mark}[^ ]*ST")
 
 
@@ -207,7 +206,7 @@ def test_a_cancelled_run_is_recorded_as_such(place, start):
                                progress="p")
     server.wait_for(lambda s: s.progress_of("p"))
     server.cancel(answer)
-    wait_until(lambda: [e["ending"] for e in place.json("history", session.id)["executions"]] == ["cancelled"])
+    wait_until(lambda: [e.get("ending") for e in place.json("history", session.id)["runs"]] == ["cancelled"])
 
 
 def test_copies_and_ends_seen_by_another_server_are_recorded(place, start):
@@ -225,10 +224,10 @@ def test_copies_and_ends_seen_by_another_server_are_recorded(place, start):
     second.call("execute_code", {"session_id": session.id, "code": "1"})
 
     def ends():
-        return [(e["tool"], e["ending"], e["in_bytes"], e["out_bytes"]) for e in place.json("history", session.id)["executions"]]
+        return [(e["kind"], e.get("ending"), e["in_bytes"], e["out_bytes"]) for e in place.json("history", session.id)["runs"]]
 
-    expected = [("import_files", "ok", 8, 0), ("export_files", "ok", 0, 8), ("export_files", "error", 0, 0)]
-    wait_until(lambda: ends()[:3] == expected and ends()[3][:2] == ("execute_code", "ok") and len(ends()) == 5)
+    expected = [("import", "ok", 8, 0), ("export", "ok", 0, 8), ("export", "error", 0, 0)]
+    wait_until(lambda: ends()[:3] == expected and ends()[3][:2] == ("cell", "ok") and len(ends()) == 5)
 
 
 # --- without the store
@@ -258,7 +257,7 @@ def test_a_stopped_postgres_does_not_stop_sessions(start, tmp_path, postgres):
     created = wait_until(lambda: next((c for c in [server.call("create_session", {"network": False})] if not c.is_error), None),
                          what="a session without a restart of the server")
     assert created.status == "running"
-    wait_until(lambda: len(Place(tmp_path, postgres).json("history", session.id)["executions"]) == 21, what="what was done meanwhile")
+    wait_until(lambda: len(Place(tmp_path, postgres).json("history", session.id)["runs"]) == 21, what="what was done meanwhile")
 
 
 def test_a_killed_postgres_is_reconnected(start, postgres):
@@ -271,7 +270,7 @@ def test_a_killed_postgres_is_reconnected(start, postgres):
     wait_until(lambda: not server.call("create_session", {"network": False}).is_error, what="a session without a restart of the server")
     postgres.restart()
     assert session.code("2").value == "2"
-    wait_until(lambda: len(Place(server.home, postgres).json("history", session.id)["executions"]) == 2, what="what was done meanwhile")
+    wait_until(lambda: len(Place(server.home, postgres).json("history", session.id)["runs"]) == 2, what="what was done meanwhile")
 
 
 def test_a_server_ends_at_once_whatever_its_store_does(start, postgres):

@@ -49,7 +49,7 @@ def test_a_session_from_a_warm_container_is_like_any_other(server):
     assert seen[0][:2] == ["/workspace", "None"] and seen[1][:2] == ["/tmp", "sour"]
     assert seen[0][2] != seen[1][2] and seen[0][3] != seen[1][3] and seen[0][4] == seen[1][4]
     row, _ = wait_for_warm(server)
-    states = {found["session_id"]: found["state"] for found in json.loads(husk(server, "ps", "--json"))["sessions"]}
+    states = {found["id"]: found["status"] for found in json.loads(husk(server, "ps", "--json"))["sessions"]}
     assert states == {row: "warm", **{session.id: "running" for session in sessions}}
     # The warm container ends with its server; the sessions stay.
     server.close_stdin()
