@@ -68,6 +68,7 @@ extern const struct route routes_health[];
 extern const struct route routes_reports[];
 extern const struct route routes_metrics[];
 extern const struct route routes_threads[];
+extern const struct route routes_uploads[];
 extern const struct route routes_files[];
 extern const struct route routes_login[];
 extern const struct route routes_ui[];

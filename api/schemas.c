@@ -61,6 +61,7 @@ static const struct {
 	  "\"host_path\":{\"type\":\"string\"},\"download_url\":{\"type\":\"string\"}}}" },
 	{ "Exports", "{\"type\":\"object\",\"required\":[\"exports\"],\"properties\":{\"exports\":{\"type\":\"array\","
 		     "\"items\":{\"$ref\":\"#/components/schemas/Export\"}},\"next\":{\"type\":\"string\"}}}" },
+	{ "Uploads", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Export\"}}" },
 	{ "Copies",
 	  "{\"type\":\"object\",\"required\":[\"success\",\"files\"],\"properties\":{\"success\":{\"type\":\"boolean\"},"
 	  "\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"success\"],\"properties\":{\"success\":{\"type\":\"boolean\"},"

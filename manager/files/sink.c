@@ -112,22 +112,10 @@ static int archived(struct sink *s, int r, struct fail *f)
 
 /* ---- limits */
 
-#define DELETE_HINT                                                                                                    \
-	"Exports must be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`."
-
 /* Call it before n more bytes are written, from any thread. */
 static int check_floor(const struct sink *s, uint64_t n, struct fail *f)
 {
-	struct statvfs v;
-	if (!s->limits.floor || fstatvfs(vault_fd(s->file), &v) < 0)
-		return 0;
-	uint64_t left = (uint64_t)v.f_bavail * v.f_frsize;
-	if (left >= s->limits.floor && left - s->limits.floor >= n)
-		return 0;
-	char there[SIZES_TEXT], floor[SIZES_TEXT];
-	fail_set(f, FAIL_LIMIT, "the disk of STORAGE_DIR has %s free, and %s must stay free (CONTAINER_DISK_FLOOR)",
-		 sizes_text(left, there), sizes_text(s->limits.floor, floor));
-	return fail_hint(f, DELETE_HINT);
+	return vault_check_floor(s->file, s->limits.floor, n, f);
 }
 
 static int check_most(const struct sink *s, uint64_t size, struct fail *f)

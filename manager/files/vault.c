@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/dirs.h"
+#include "base/sizes.h"
 #include "manager/model/token.h"
 
 #define INCOMING "incoming"
@@ -119,6 +121,20 @@ struct vault_file *vault_free(struct vault_file *v)
 int vault_fd(const struct vault_file *v)
 {
 	return v->fd;
+}
+
+int vault_check_floor(const struct vault_file *v, uint64_t floor, uint64_t n, struct fail *f)
+{
+	struct statvfs disk;
+	if (!floor || fstatvfs(v->fd, &disk) < 0)
+		return 0;
+	uint64_t left = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (left >= floor && left - floor >= n)
+		return 0;
+	char there[SIZES_TEXT], kept[SIZES_TEXT];
+	fail_set(f, FAIL_LIMIT, "the disk of STORAGE_DIR has %s free, and %s must stay free (CONTAINER_DISK_FLOOR)",
+		 sizes_text(left, there), sizes_text(floor, kept));
+	return fail_hint(f, VAULT_FULL_HINT);
 }
 
 /* Syncs the folder and those above it, since another server may have just created one and not synced it yet. */

@@ -23,6 +23,10 @@ struct vault_file *vault_new(const char *storage_dir, struct fail *f);
 /* Removes the file unless it was kept. Accepts NULL, returns NULL. */
 struct vault_file *vault_free(struct vault_file *v);
 int vault_fd(const struct vault_file *v);
+/* -1 with f if less than `floor` bytes of the disk would stay free after n more were written; floor 0 = no limit. */
+int vault_check_floor(const struct vault_file *v, uint64_t floor, uint64_t n, struct fail *f);
+#define VAULT_FULL_HINT                                                                                                \
+	"Exports must be deleted first: the user lists them with `husk exports` and deletes one with `husk exports --delete ID`."
 /* Syncs the file, moves it to its place, and syncs the folders. Returns 0, or -1 with f. */
 int vault_keep(struct vault_file *v, const char *hash, const char *file, struct fail *f);
 

@@ -81,6 +81,29 @@ def test_settings_are_read_without_secrets(place):
     assert CANARY.encode() not in reply.body
 
 
+def form(**files):
+    """A form as browsers send it: (body, fields)."""
+    parts = [f'--XX\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'.encode() + content + b"\r\n" for name, content in files.items()]
+    return b"".join(parts) + b"--XX--\r\n", {"Content-Type": "multipart/form-data; boundary=XX"}
+
+
+def test_uploads_are_imported_and_downloaded(place):
+    one, session, other = place
+    large = bytes(range(256)) * 20000
+    body, fields = form(**{"new data.bin": large, "../../sub/../b.txt": b"two", "empty": b""})
+    made = one.call("POST", "/threads/0a-1b/files/upload", body, fields=fields).ok().json
+    assert [(e["name"], e["path"], e.get("size", 0), e["session"]) for e in made] == [
+        ("new data.bin", "/workspace/new data.bin", len(large), "@uploads"), ("b.txt", "/workspace/sub/b.txt", 3, "@uploads"),
+        ("empty", "/workspace/empty", 0, "@uploads")]
+    assert all("host_path" not in e and e["download_url"] for e in made)
+    assert download(place, "new data.bin", session="@uploads").body == large
+    assert download(place, "new data.bin", session="@uploads", key=other).status == 403
+    copied = one.call("POST", f"/v1/sessions/{session}/imports", {"files": [{"session": "@uploads", "path": "sub/b.txt"}]}).ok().json
+    assert copied["success"], copied
+    assert one.run(session, "open('b.txt').read()")["result"]["text/plain"] == "'two'"
+    assert "intact" in one.husk("history", "--verify").stdout
+
+
 def test_a_deleted_thread_has_no_sessions_and_exports(place):
     one, session, other = place
     assert one.call("DELETE", "/threads/0a-1b", key=other).status == 204  # the other tenant's own, empty thread

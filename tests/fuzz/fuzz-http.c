@@ -2,6 +2,7 @@
  * get the same bytes. */
 #include "base/alloc.h"
 #include "http/events.h"
+#include "http/multipart.h"
 #include "http/parser.h"
 #include "http/range.h"
 #include "http/target.h"
@@ -98,6 +99,20 @@ static void read_events(struct pieces pieces)
 	http_event_reader_release(&reader);
 }
 
+static void split_form(const uint8_t *data, size_t n)
+{
+	struct http_multipart form;
+	const uint8_t *last = data;
+	CHECK(http_multipart_begin(&form, "multipart/form-data; boundary=a", data, n) == 0);
+	for (;;) {
+		AUTO(http_part_release) struct http_part part = { 0 };
+		if (http_multipart_next(&form, &part) != 1)
+			return;
+		CHECK(part.data >= last && part.data + part.n <= data + n && part.name);
+		last = part.data;
+	}
+}
+
 int fuzz_one(const uint8_t *data, size_t n)
 {
 	for (int role = HTTP_SERVER; role <= HTTP_CLIENT; role++) {
@@ -112,5 +127,6 @@ int fuzz_one(const uint8_t *data, size_t n)
 		buf_release(&whole.log);
 	}
 	read_events(pieces_of(data, n));
+	split_form(data, n);
 	return 0;
 }

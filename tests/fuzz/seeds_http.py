@@ -35,6 +35,7 @@ def http():
         "response-chunked": WHOLE + b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
         "response-to-the-end": WHOLE + b"HTTP/1.1 200 OK\r\n\r\nrest",
         "switching": WHOLE + b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x01x",
+        "form": WHOLE + b"--a\r\nContent-Disposition: form-data; name=\"files\"; filename=\"x\\\"y\"\r\n\r\n1,2\r\n--a\r\n\r\n\r\n--a--\r\n",
         "events": CUT + b"\xef\xbb\xbfid: 7\nevent: end\ndata: a\ndata: b\r\n\r\n: c\rretry: 5\r\rdata: x\n\n",
     }
 

@@ -181,6 +181,44 @@ static void another_tenants_export_does_not_exist(void **state)
 	assert_int_equal(still.status, 404); /* the unix socket is the tenant `local` */
 }
 
+#define FORM "Content-Type: multipart/form-data; boundary=XX\r\n"
+#define PART(file) "--XX\r\nContent-Disposition: form-data; name=\"files\"; filename=\"" file "\"\r\n\r\ntext\r\n"
+
+static void bad_forms_are_refused(void **state)
+{
+	static const struct {
+		const char *fields, *body;
+		int status;
+	} cases[] = {
+		{ NULL, "{}", 415 },
+		{ FORM, "", 400 },
+		{ FORM, "--XX--\r\n", 400 },
+		{ FORM, PART("a"), 400 },
+		{ FORM, PART("..") "--XX--\r\n", 400 },
+		{ FORM, PART("a\xff") "--XX--\r\n", 400 },
+		{ FORM, "--XX\r\nContent-Disposition: form-data; name=\"files\"\r\n\r\ntext\r\n--XX--\r\n", 400 },
+		{ FORM, PART("a") PART("dir/b") "--XX--\r\n", 200 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(reply_release) struct reply r =
+			api_call("POST", "/threads/t/files/upload", cases[i].fields, cases[i].body);
+		if (r.status != cases[i].status)
+			fail_msg("%zu: %d %s", i, r.status, r.body);
+	}
+	AUTO(reply_release) struct reply foreign =
+		api_call("POST", "/threads/@other%2Ft/files/upload", FORM, PART("a") "--XX--\r\n");
+	assert_int_equal(foreign.status, 400);
+	AUTO(reply_release) struct reply listed = api_call("GET", "/v1/exports", "Husk-Conversation: t\r\n", NULL);
+	assert_int_equal(json_array_size(json_object_get(listed.json, "exports")), 2);
+}
+
+static void a_form_above_the_limit_is_refused(void **state)
+{
+	b.config.exports_max_size_per_conversation = 3;
+	AUTO(reply_release) struct reply r = api_call("POST", "/threads/t/files/upload", FORM, PART("a") "--XX--\r\n");
+	assert_int_equal(r.status, 429);
+}
+
 static void a_deleted_export_is_gone(void **state)
 {
 	AUTO(freep) char *id = api_add_export("t", "a.txt", "x");
@@ -233,6 +271,8 @@ int main(void)
 		TEST(links_work_without_a_key_until_they_are_changed),
 		TEST(an_expired_link_says_so),
 		TEST(another_tenants_export_does_not_exist),
+		TEST(bad_forms_are_refused),
+		TEST(a_form_above_the_limit_is_refused),
 		TEST(a_deleted_export_is_gone),
 		TEST(bad_imports_are_refused),
 	};

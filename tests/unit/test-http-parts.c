@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "http/events.h"
 #include "http/fields.h"
+#include "http/multipart.h"
 #include "http/range.h"
 #include "http/target.h"
 #include "tests/unit/unit.h"
@@ -154,6 +155,59 @@ static void check_events(const char *text, const char *expected)
 	}
 }
 
+#define FORM "multipart/form-data; boundary=\"x y\""
+
+static void forms_are_split(void **state)
+{
+	static const char body[] = "preamble\r\n--x y\r\n"
+				   "Content-Disposition: form-data; name=\"files\"; filename=\"a \\\"b\\\".csv\"\r\n"
+				   "Content-Type: text/csv\r\n\r\n1,2\r\n--x z\r\n\r\n--x y  \r\n"
+				   "content-disposition: form-data; filename=empty ; NAME=files\r\n\r\n\r\n--x y\r\n"
+				   "Content-Disposition: form-data; name=note\r\n\r\nhello\r\n--x y--\r\nepilogue";
+	static const struct {
+		const char *name, *file, *data;
+	} want[] = { { "files", "a \"b\".csv", "1,2\r\n--x z\r\n" },
+		     { "files", "empty", "" },
+		     { "note", NULL, "hello" } };
+	struct http_multipart m;
+	assert_int_equal(http_multipart_begin(&m, FORM, body, sizeof(body) - 1), 0);
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		AUTO(http_part_release) struct http_part p = { 0 };
+		assert_int_equal(http_multipart_next(&m, &p), 1);
+		assert_string_equal(p.name, want[i].name);
+		assert_string_equal(p.file ? p.file : "(none)", want[i].file ? want[i].file : "(none)");
+		assert_int_equal(p.n, strlen(want[i].data));
+		assert_memory_equal(p.data, want[i].data, p.n);
+	}
+	AUTO(http_part_release) struct http_part none = { 0 };
+	assert_int_equal(http_multipart_next(&m, &none), 0);
+}
+
+static void malformed_forms_are_refused(void **state)
+{
+	static const char *const types[] = { "text/plain", "multipart/form-data",
+					     "multipart/form-data; boundary=", "multipart/form-data; boundary=\"x",
+					     "multipart/form-data; boundary=a\"b" };
+	static const char *const bodies[] = { "",
+					      "--x",
+					      "--x\r\n",
+					      "--x\r\n\r\nno end",
+					      "--x\r\nno blank line\r\n--x--",
+					      "--xy\r\n\r\n\r\n--x--",
+					      "nothing" };
+	struct http_multipart m;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		assert_int_equal(http_multipart_begin(&m, types[i], "", 0), -EINVAL);
+	assert_int_equal(http_multipart_begin(&m, NULL, "", 0), -EINVAL);
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		AUTO(http_part_release) struct http_part p = { 0 };
+		assert_int_equal(
+			http_multipart_begin(&m, "multipart/form-data; boundary=x", bodies[i], strlen(bodies[i])), 0);
+		if (http_multipart_next(&m, &p) != -EINVAL)
+			fail_msg("accepted: %s", bodies[i]);
+	}
+}
+
 static void events_are_read(void **state)
 {
 	check_events("data: a\n\n", "(-|message|a)");
@@ -185,6 +239,8 @@ int main(void)
 		cmocka_unit_test(targets_are_split_and_decoded),
 		cmocka_unit_test(ranges_are_parsed),
 		cmocka_unit_test(entity_tags_are_compared),
+		cmocka_unit_test(forms_are_split),
+		cmocka_unit_test(malformed_forms_are_refused),
 		cmocka_unit_test(events_are_read),
 		cmocka_unit_test(written_events_are_read_back),
 	};
