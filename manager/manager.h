@@ -495,25 +495,6 @@ struct open_export_request {
 };
 struct op *manager_open_export(struct manager *m, const struct open_export_request *req, struct fail *f);
 
-/* --- files from outside ------------------------------------------------------------------------------------------- */
-/* They become exports of this session, which does not exist: import them like those of a session. */
-#define RECEIVED_SESSION "@uploads"
-struct received_file {
-	const char *name; /* relative path; the export is below /workspace */
-	uint64_t at, size;
-};
-struct receive_request {
-	const char *conversation; /* full id */
-	int fd;			  /* has the files; duplicated */
-	const struct received_file *v;
-	size_t n; /* at least 1 */
-	/* The exports that were added; with f, others were not. */
-	void (*on_done)(void *ctx, const struct export_info *v, size_t n, const struct fail *f);
-	void *ctx;
-};
-/* FAIL_LIMIT: a limit of exports is reached. FAIL_INVALID: a name is not valid. */
-struct op *manager_receive_files(struct manager *m, const struct receive_request *req, struct fail *f);
-
 /* --- the full text of a long run ---------------------------------------------------------------------------------- */
 struct run_text_request {
 	const char *session_id;

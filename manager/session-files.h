@@ -1,4 +1,4 @@
-/* A part of manager.h: files of a session in place. Include manager.h instead.
+/* A part of manager.h: files of a session in place, and files that come from outside. Include manager.h instead.
  *
  * Paths are absolute, below ~ or $HOME, or relative to /workspace, as bytes. They lead to files below /workspace, /tmp
  * and /home/sandbox only. Symbolic links are not followed; they are files themselves. Everything is done with the
@@ -14,6 +14,7 @@
 #include "manager/model/files.h"
 
 struct conversation;
+struct manager;
 struct op;
 
 #define FILES_PAGE_MAX 4096
@@ -101,5 +102,24 @@ struct op *manager_write_file(struct conversation *c, const struct write_file_re
 int file_write(struct op *op, const void *data, size_t n);
 /* The file is complete: on_done follows. */
 void file_write_end(struct op *op);
+
+/* --- files from outside ------------------------------------------------------------------------------------------- */
+/* They become exports of this session, which does not exist: import them like those of a session. */
+#define RECEIVED_SESSION "@uploads"
+struct received_file {
+	const char *name; /* relative path; the export is below /workspace */
+	uint64_t at, size;
+};
+struct receive_request {
+	const char *conversation; /* full id */
+	int fd;			  /* has the files; duplicated */
+	const struct received_file *v;
+	size_t n; /* at least 1 */
+	/* The exports that were added; with f, others were not. */
+	void (*on_done)(void *ctx, const struct export_info *v, size_t n, const struct fail *f);
+	void *ctx;
+};
+/* FAIL_LIMIT: a limit of exports is reached. FAIL_INVALID: a name is not valid. */
+struct op *manager_receive_files(struct manager *m, const struct receive_request *req, struct fail *f);
 
 #endif
