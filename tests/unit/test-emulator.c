@@ -296,7 +296,9 @@ static void a_lost_screen_keeps_the_text_and_the_run(void **state)
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *size =
 		xstrdup("{\"kind\":\"terminal\",\"state\":\"running\",\"interactive\":true,\"rows\":200,\"cols\":500}");
-	b.d.last_earlier = b.d.last_call = 1;
+	struct wire_hello hello = { .calls = { { .number = 1, .kind = RUN_TERMINAL } }, .n_calls = 1 };
+	runs_inherit(&b.d, &hello);
+	b.d.last_call = 1;
 	frame(FRAME_CALL, 1, size);
 	b.waiter = (struct run_waiter){ .on_end = on_end };
 	assert_int_equal(run_join(&b.d, 1, 60000, &b.waiter, &f), 0);

@@ -74,6 +74,14 @@ static void replay(uint32_t call, const char *out, bool ended)
 		assert_int_equal(feed(FRAME_END, call, "{\"ending\":\"ok\",\"duration_ms\":5}"), 0);
 }
 
+/* PID 1's first hello names a run of an earlier server. */
+static void inherit(uint32_t call, enum run_kind kind)
+{
+	struct wire_hello hello = { .calls = { { .number = call, .kind = kind } }, .n_calls = 1 };
+	runs_inherit(&b.d, &hello);
+	b.d.last_call = call;
+}
+
 static void on_end(struct run_waiter *w, struct run_result *result, const struct fail *f)
 {
 	b.ends++;
@@ -115,7 +123,9 @@ static void run_one(void)
 
 static void earlier_runs_are_reported_once(void **state)
 {
-	b.d.last_earlier = b.d.last_call = 7;
+	inherit(3, RUN_CODE);
+	inherit(5, RUN_CODE);
+	b.d.last_call = 7;
 	replay(3, "three", true);
 	replay(5, "five", false);
 	assert_true(runs_busy(&b.d));
@@ -172,7 +182,7 @@ static void an_acknowledgement_is_sent_with_the_next_frame(void **state)
 /* The connection broke before the report, so PID 1 sends the output from the start. */
 static void a_replay_replaces_the_output(void **state)
 {
-	b.d.last_earlier = b.d.last_call = 1;
+	inherit(1, RUN_CODE);
 	replay(1, "once", true);
 	replay(1, "once", true);
 	run_one();
@@ -182,7 +192,7 @@ static void a_replay_replaces_the_output(void **state)
 
 static void unknown_and_refused_runs_are_acknowledged_and_dropped(void **state)
 {
-	b.d.last_earlier = b.d.last_call = 2;
+	inherit(2, RUN_TERMINAL);
 	/* A run that this server abandoned. */
 	assert_int_equal(feed(FRAME_CALL, 3, "{\"kind\":\"execute\"}"), 0);
 	assert_int_equal(feed(FRAME_OUT, 3, "x"), 0);
@@ -200,7 +210,7 @@ static void unknown_and_refused_runs_are_acknowledged_and_dropped(void **state)
 
 static void a_frame_after_the_end_breaks_the_protocol(void **state)
 {
-	b.d.last_earlier = b.d.last_call = 1;
+	inherit(1, RUN_CODE);
 	replay(1, "done", true);
 	assert_true(feed(FRAME_OUT, 1, "more") < 0);
 }
@@ -613,7 +623,8 @@ static void an_answer_survives_a_broken_connection(void **state)
 static void a_prompt_of_a_former_servers_run_is_reported(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	b.d.last_earlier = b.d.last_call = b.call = 4;
+	inherit(4, RUN_TERMINAL);
+	b.call = 4;
 	feed_prompt(FRAME_CALL, 4, 2, ",\"kind\":\"terminal\",\"rows\":10,\"cols\":30");
 	run_one();
 	assert_int_equal(b.told.n_earlier, 1);
