@@ -1,14 +1,19 @@
 /* Routes of a session's files in place: read, list, write, make and delete. …/files/workspace/a.csv is /workspace/a.csv; a
  * path that ends with a slash is a directory. */
+#include <fcntl.h>
+
 #include "api/file-body.h"
 #include "api/host.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/percent.h"
 #include "http/range.h"
 #include "manager/json/codec.h"
 
 #define PAGE_DEFAULT 1000
+/* A client that accepts it gets a directory as an archive. */
+#define TAR "application/x-tar"
 
 struct files_query {
 	const char *after;
@@ -92,6 +97,60 @@ static void reply_roots(struct exchange *x)
 				 (int)ARRAY_LEN(roots)));
 }
 
+/* The directory as a tar archive. */
+static void archived(void *ctx, const struct copy_result *results, size_t n, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	AUTO(http_fields_release) struct http_fields fields = { 0 };
+	x->op = NULL;
+	if (f || !n || !results[0].success) {
+		exchange_fail(x, f ? f : &results[0].failure);
+		return;
+	}
+	const struct export_info *info = &results[0].export;
+	int fd = fcntl(results[0].content, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0 || !info->directory) {
+		closep(&fd);
+		exchange_problem(x, 409, "The path is not a directory any more.", NULL);
+		return;
+	}
+	AUTO(freep) char *etag = xasprintf("\"%s\"", info->hash);
+	AUTO(buf_release) struct buf name = { 0 };
+	percent_encode(&name, info->name, /* keep_slash= */ false);
+	http_fields_add(&fields, "Content-Type", TAR);
+	http_fields_addf(&fields, "Content-Disposition", "attachment; filename*=UTF-8''%s.tar", buf_str(&name));
+	http_fields_add(&fields, "Cache-Control", "no-cache");
+	file_body_reply(x, &fields, fd, info->stored, etag);
+}
+
+static void described(void *ctx, const struct file_info *info, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	AUTO(freep) char *path = path_of(x);
+	const char *exports[] = { path };
+	struct copy_request request = {
+		.session_id = x->session, .exports = exports, .n = 1, .temporary = true, .on_done = archived, .ctx = x
+	};
+	x->op = NULL;
+	if (!f && info->type != FILE_DIRECTORY)
+		cause_set(&why, FAIL_INVALID, CAUSE_NOT_DIRECTORY, "'%s' is not a directory.", path);
+	else if (!f)
+		x->op = manager_copy(x->conversation, &request, &why);
+	if (!x->op)
+		exchange_fail(x, f ? f : &why);
+}
+
+/* The failures of a copy are worded for a list of files, so whether there is a directory is asked first. */
+static void archive(struct exchange *x, const char *path)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct stat_file_request request = { .session_id = x->session, .path = path, .on_done = described, .ctx = x };
+	x->op = manager_stat_file(x->conversation, &request, &f);
+	if (!x->op)
+		exchange_fail(x, &f);
+}
+
 static void list(struct exchange *x)
 {
 	const struct files_query *query = x->query;
@@ -99,6 +158,10 @@ static void list(struct exchange *x)
 	AUTO(freep) char *path = path_of(x);
 	if (streq(path, "/")) {
 		reply_roots(x);
+		return;
+	}
+	if (exchange_accepts(x, TAR)) {
+		archive(x, path);
 		return;
 	}
 	struct list_files_request request = { .session_id = x->session,
@@ -365,6 +428,7 @@ static void list_defaults(const struct exchange *x UNUSED, void *query, void *ar
 
 static const struct route_answer get_answers[] = {
 	{ 200, "File", NULL, "A directory: its entries." },
+	{ 200, NULL, TAR, "A directory as a tar archive, for a client that accepts that type." },
 	{ 200, NULL, "application/octet-stream", "A file: its content." },
 	{ 206, NULL, "application/octet-stream", "A part of a file." },
 	{ 304, NULL, NULL, "The client has this version." },
@@ -388,7 +452,8 @@ const struct route routes_files[] = {
 	  .name = "readFile",
 	  .tag = "files",
 	  .summary = "Read a file of the session, or list a directory",
-	  .text = "Supports Range, If-Range and If-None-Match. The entity tag changes whenever the file does.",
+	  .text = "Supports Range, If-Range and If-None-Match. The entity tag changes whenever the file does. "
+		  "With `Accept: application/x-tar`, a directory is a tar archive of everything in it.",
 	  .query = list_table,
 	  .query_size = sizeof(struct files_query),
 	  .defaults = list_defaults,

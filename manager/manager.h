@@ -447,8 +447,8 @@ struct copy_request {
 	const struct import_item *imports; /* NULL = exports is set instead */
 	const char *const *exports;
 	size_t n;
-	/* Folders of the host that may be used in addition to those of the settings; NULL = none. Must be valid
-	 * until manager_copy() returns. */
+	bool temporary; /* exports are not kept: see copy_result.content */
+	/* Folders of the host that may be used beside those of the settings; NULL = none. Borrowed for the call. */
 	const struct strv *allowed;
 	/* One line of progress; may be NULL. */
 	void (*on_progress)(void *ctx, const char *line);

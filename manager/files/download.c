@@ -48,6 +48,8 @@ static void download_free(struct download *g)
 	fail_release(&g->hash_fail);
 	strv_release(&g->notices);
 	fail_release(&g->fail);
+	if (g->result.content > 0)
+		close(g->result.content);
 	free(g);
 }
 
@@ -95,6 +97,7 @@ static void finish(struct download *g, const struct sink_result *result, const s
 	g->notices = (struct strv){ 0 };
 	if (result)
 		kept = *result;
+	g->result.content = 0; /* now the receiver's */
 	if (f)
 		fail_copy(&copy, f);
 	let_go(g);

@@ -359,6 +359,19 @@ static void on_downloading(void *ctx, uint64_t bytes)
 	show(ctx, bytes, 0);
 }
 
+/* An export that is not kept. */
+static void take_content(struct entries *b)
+{
+	struct copy_result *r = &b->results[b->at];
+	r->content = b->kept.content;
+	r->size = b->kept.size;
+	r->export.name = xstrdup(b->name);
+	r->export.directory = b->kept.directory;
+	r->export.stored = b->kept.stored;
+	r->export.hash = xstrdup(b->kept.hash);
+	item_end(b, NULL);
+}
+
 static void on_downloaded(void *ctx, const struct sink_result *kept, const struct strv *notices, const struct fail *f)
 {
 	struct entries *b = ctx;
@@ -369,6 +382,10 @@ static void on_downloaded(void *ctx, const struct sink_result *kept, const struc
 		return;
 	}
 	b->kept = *kept;
+	if (b->spec.temporary) {
+		take_content(b);
+		return;
+	}
 	token_make(b->id);
 	free(b->file);
 	b->file = names_host_file(b->name, kept->directory);
@@ -409,6 +426,7 @@ static void start_export(struct entries *b)
 		.apparent = SINK_APPARENT_FACTOR * l->memory,
 		.most = MIN(c->exports_max_size, c->exports_max_size_per_conversation),
 		.floor = c->disk_floor,
+		.temporary = b->spec.temporary,
 	};
 	r->path = names_session_path(r->source, &f);
 	if (!r->path) {

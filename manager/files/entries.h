@@ -17,6 +17,7 @@ struct entries_spec {
 	const struct import_item *imports;
 	const char *const *exports;
 	size_t n;
+	bool temporary; /* as in copy_request */
 	const struct strv
 		*allowed; /* folders of the host in addition to those in the settings; NULL = none; also borrowed */
 	/* One line of progress; may be NULL. */

@@ -472,6 +472,10 @@ int sink_keep(struct sink *s, struct sink_result *ret, struct fail *f)
 	/* If the copy was cancelled, the file would stay in the vault without a record. */
 	if (is_stopped(s, f))
 		return -1;
+	if (s->limits.temporary) {
+		ret->content = fcntl(vault_fd(s->file), F_DUPFD_CLOEXEC, 3);
+		return ret->content < 0 ? disk_failed(-errno, f) : 0;
+	}
 	AUTO(freep) char *file = names_host_file(s->name, ret->directory);
 	return vault_keep(s->file, ret->hash, file, f);
 }

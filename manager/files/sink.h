@@ -15,6 +15,7 @@ struct sink_limits {
 	uint64_t apparent; /* sizes including holes */
 	uint64_t most;	   /* limit from the settings for what is kept; 0 = none */
 	uint64_t floor;	   /* bytes to leave free on the disk of the vault */
+	bool temporary;	   /* nothing is kept: the result has the content in an open file */
 };
 
 struct sink_result {
@@ -25,6 +26,7 @@ struct sink_result {
 	uint32_t mode;
 	uint64_t mtime_ms;
 	char hash[DIGEST_SIZE];
+	int content; /* with `temporary`: an open file without a name, owned by the caller of sink_keep(); 0 = none */
 };
 
 /* name: the name of the file or directory. */

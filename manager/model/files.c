@@ -32,5 +32,7 @@ void copy_result_release(struct copy_result *r)
 	fail_release(&r->failure);
 	strv_release(&r->notices);
 	export_info_release(&r->export);
+	if (r->content > 0)
+		close(r->content);
 	*r = (struct copy_result){ 0 };
 }

@@ -45,6 +45,7 @@ struct copy_result {
 	struct fail failure;	   /* why it failed; its kind is not set if it succeeded */
 	struct strv notices;	   /* what was left out, and why */
 	struct export_info export; /* set for a successful export */
+	int content; /* of an export that is not kept: an open file, which the receiver duplicates; 0 = none */
 };
 
 enum file_type {

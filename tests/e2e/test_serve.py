@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import re
 import signal
 import socket
 import subprocess
+import tarfile
 
 import harness
 import pytest
@@ -383,6 +385,25 @@ def test_files_are_listed_made_and_deleted(serving):
     assert serving.call("GET", f"{files}/etc/").status == 403
     roots = serving.call("GET", f"{files}/").ok().json["entries"]
     assert [entry["name"] for entry in roots] == ["home/sandbox", "tmp", "workspace"]
+    serving.call("DELETE", f"/v1/sessions/{session}").ok()
+
+
+def test_a_directory_is_read_as_a_tar_archive(serving):
+    session = serving.create()
+    for path, content in (("a.txt", b"one"), ("deep/b.bin", bytes(300000))):
+        serving.call("PUT", f"/v1/sessions/{session}/files/workspace/tree/{path}", content).ok()
+    for path in ("workspace/tree", "workspace/tree/"):
+        reply = serving.call("GET", f"/v1/sessions/{session}/files/{path}", fields={"Accept": "application/x-tar"}).ok()
+        assert reply.fields["content-type"] == "application/x-tar" and reply.fields["content-disposition"].endswith("tree.tar")
+        with tarfile.open(fileobj=io.BytesIO(reply.body)) as tar:
+            assert tar.extractfile("tree/a.txt").read() == b"one" and tar.getmember("tree/deep/b.bin").size == 300000
+    missing = serving.call("GET", f"/v1/sessions/{session}/files/workspace/none/", fields={"Accept": "application/x-tar"})
+    assert missing.status == 404, missing
+    file = serving.call("GET", f"/v1/sessions/{session}/files/workspace/tree/a.txt/", fields={"Accept": "application/x-tar"})
+    assert (file.status, file.json["cause"]) == (409, "not_directory")
+    assert serving.call("GET", "/v1/exports").json["exports"] == [], "nothing is kept"
+    storage = serving.home / "state" / "husk"
+    assert not [path for path in storage.rglob("exports/incoming/*")]
     serving.call("DELETE", f"/v1/sessions/{session}").ok()
 
 
