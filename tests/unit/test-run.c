@@ -208,11 +208,14 @@ static void unknown_and_refused_runs_are_acknowledged_and_dropped(void **state)
 	assert_int_equal(b.told.n_earlier, 0);
 }
 
-static void a_frame_after_the_end_breaks_the_protocol(void **state)
+static void a_late_frame_or_an_invalid_mark_breaks_the_protocol(void **state)
 {
 	inherit(1, RUN_CODE);
 	replay(1, "done", true);
 	assert_true(feed(FRAME_OUT, 1, "more") < 0);
+	start();
+	assert_true(feed(FRAME_MARK, b.call, "{\"mark\":0,\"state\":\"running\"}") < 0);
+	assert_true(feed(FRAME_MARK, b.call, "[]") < 0);
 }
 
 static void runs_unknown_to_pid_1_are_sent_again(void **state)
@@ -504,7 +507,6 @@ static void a_long_run_without_a_reader_is_reported(void **state)
 		assert_int_equal(b.told.ending, ENDING_RUNNING);
 		assert_int_equal(b.told.behind, old);
 		assert_int_equal(b.told.n_earlier, 1);
-
 		join(old, 1000);
 		assert_null(gone.run);
 		assert_int_equal(b.told.ending, ENDING_RUNNING);
@@ -531,13 +533,6 @@ static void a_run_queued_behind_an_abandoned_run_is_reported(void **state)
 	assert_true(run_is_waited(&b.d, 1));
 }
 
-static void an_invalid_mark_breaks_the_protocol(void **state)
-{
-	start();
-	assert_true(feed(FRAME_MARK, 1, "{\"mark\":0,\"state\":\"running\"}") < 0);
-	assert_true(feed(FRAME_MARK, 1, "[]") < 0);
-}
-
 /* --- runs that ask ------------------------------------------------------------------------------------------------ */
 
 #define ASKS "{\"state\":\"waiting\",\"interactive\":true,\"inputs\":%d,\"prompt\":\"Name? \"%s}"
@@ -548,8 +543,7 @@ static void feed_prompt(enum frame_type type, uint32_t call, int inputs, const c
 	assert_int_equal(feed(type, call, payload), 0);
 }
 
-/* The terminal is a separate process, so its screens take a moment. */
-static void wait_for_end(unsigned number)
+static void wait_for_end(unsigned number) /* the terminal is a process of its own */
 {
 	while (b.ends < number)
 		turn();
@@ -586,14 +580,12 @@ static void a_prompt_is_answered_once(void **state)
 	feed_prompt(FRAME_MARK, 1, 0, ",\"mark\":2");
 	assert_int_equal(b.ends, 2);
 	assert_int_equal(b.told.ending, ENDING_WAITING);
-
 	assert_int_equal(answer("Bob", &f), 0);
 	assert_int_equal(sent(FRAME_INPUT, 1), 1);
 	assert_int_equal(answer("again", &f), -1);
 	assert_int_equal(f.cause, CAUSE_NO_PROMPT);
 	join(1, 60000);
-	/* A frame that PID 1 sent before it had the answer. */
-	feed_prompt(FRAME_PROMPT, 1, 0, "");
+	feed_prompt(FRAME_PROMPT, 1, 0, ""); /* PID 1 sent it before it had the answer */
 	turn();
 	assert_int_equal(b.ends, 2);
 	assert_int_equal(feed(FRAME_END, 1, "{\"ending\":\"ok\"}"), 0);
@@ -682,7 +674,7 @@ int main(void)
 		TEST(an_acknowledgement_is_sent_with_the_next_frame),
 		TEST(a_replay_replaces_the_output),
 		TEST(unknown_and_refused_runs_are_acknowledged_and_dropped),
-		TEST(a_frame_after_the_end_breaks_the_protocol),
+		TEST(a_late_frame_or_an_invalid_mark_breaks_the_protocol),
 		TEST(runs_unknown_to_pid_1_are_sent_again),
 		TEST(a_refused_run_has_not_begun),
 		TEST(an_abandoned_run_is_interrupted_and_not_reported),
@@ -698,7 +690,6 @@ int main(void)
 		TEST(a_run_queued_behind_a_client_is_reported),
 		TEST(a_long_run_without_a_reader_is_reported),
 		TEST(a_run_queued_behind_an_abandoned_run_is_reported),
-		TEST(an_invalid_mark_breaks_the_protocol),
 		TEST(a_prompt_is_answered_once),
 		TEST(an_answer_survives_a_broken_connection),
 		TEST(a_prompt_of_a_former_servers_run_is_reported),
