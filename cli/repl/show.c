@@ -187,6 +187,10 @@ void show_result(struct show *s, const struct run_result *r)
 	if (!told) {
 		const char *text = r->detail ? r->detail : ending_name(r->ending);
 		put_lines(s, 2, ERROR_COLOUR, text, strlen(text));
+		if (r->lost) {
+			AUTO(freep) char *lost = xasprintf("Lost variables: %s.", r->lost);
+			put_lines(s, 2, ERROR_COLOUR, lost, strlen(lost));
+		}
 	}
 	if (r->notice)
 		show_note(s, "%s", r->notice);

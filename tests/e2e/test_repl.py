@@ -154,6 +154,11 @@ def test_sessions_with_and_without_a_server_can_be_used(start, home):
     done = piped(home, "x += 1; x", session.id)
     assert (done.returncode, done.stdout) == (0, "42\n"), done
     assert session.code("x").ok().value == "42"
+    # The list of variables is up to date after a look.
+    server.call("session_info", {"session_id": session.id})
+    done = piped(home, "import os; os.kill(os.getpid(), 9)", session.id)
+    assert done.returncode == 137 and "\nLost variables: x (int).\n" in done.stderr, done
+    session.code("x = 42").ok()
     server.close_stdin()
     server.process.wait(PATIENCE)
     done = piped(home, "x", session.id)

@@ -152,6 +152,10 @@ def test_interrupt_restart_and_look_work(session):
     assert look.memory_limit and "/tmp" in " ".join(look.disks) and look.left > 0
     restarted = session.run("'held' in globals()", restart=True)
     assert restarted.value == "False" and restarted.kernel_restarted and "held" in restarted.lost
+    session.run("again = 1")
+    session.look()  # so that the list of variables is up to date
+    died = session.run("import os; os.kill(os.getpid(), 9)")
+    assert (died.ending, died.signal) == ("kernel_died", 9) and "Lost variables: again (int)." in str(died)
     for wrong in ({"run": 1, "code": "1"}, {"interrupt": True, "code": "1"}, {"run": 1, "restart": True}, {"wait": 301, "code": "1"}, {"run": 0}):
         with pytest.raises(ValueError, match="run|wait"):
             session.run(**wrong)

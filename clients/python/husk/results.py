@@ -177,7 +177,8 @@ class Result:
     def _ended(self) -> str:
         if self.ending == "error" and self.exit_code:
             return f"exit code {self.exit_code}"
-        return f"{self.ending}: {self.detail}" if self.detail else self.ending
+        lost = f" Lost variables: {self.lost}." if self.lost else ""
+        return f"{self.ending}: {self.detail}{lost}" if self.detail else self.ending + lost
 
     def __repr__(self) -> str:
         return f"<Result {self.ending}: {str(self)[:60]!r}>"
