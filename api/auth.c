@@ -10,6 +10,7 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/json.h"
+#include "http/problem.h"
 
 static struct listener_tag *listener_of(const struct exchange *x)
 {
@@ -34,16 +35,17 @@ static bool check_origin(struct exchange *x, const struct listener_tag *tag)
 	const char *own = strstr(origin, "://");
 	if (own && strcasecmp(own + 3, host) == 0)
 		return true;
-	exchange_problem(x, 403, "Requests from pages of other origins are refused.", NULL);
+	exchange_problem(x, 403, "Requests from pages of other origins are refused.",
+			 "Send the request from a program, or from a page of this address.");
 	return false;
 }
 
-static void refuse(struct exchange *x, const char *detail)
+static void refuse(struct exchange *x, const char *cause, const char *detail)
 {
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(buf_release) struct buf text = { 0 };
-	json_auto_t *problem = problem_plain(
-		401, detail, "Send the header Authorization: Bearer KEY; `husk keys add NAME` makes a key.");
+	json_auto_t *problem = http_problem(
+		401, cause, detail, "Send the header Authorization: Bearer KEY; `husk keys add NAME` makes a key.");
 	http_fields_add(&fields, "WWW-Authenticate", "Bearer realm=\"husk\"");
 	json_print(&text, problem);
 	exchange_reply_text(x, 401, &fields, "application/problem+json", text.data, text.len);
@@ -81,7 +83,7 @@ static void on_checked(void *ctx, const struct key_info *key, const struct fail 
 	if (f) {
 		exchange_fail(x, f);
 	} else if (!key) {
-		refuse(x, "The key is not valid.");
+		refuse(x, "bad_key", "The key is not valid.");
 	} else {
 		admit(x, key, x->next);
 	}
@@ -108,7 +110,7 @@ static void check_key(struct exchange *x, void (*next)(struct exchange *x))
 	if (cookie)
 		text = cookie;
 	if (!text) {
-		refuse(x, "This request needs a key.");
+		refuse(x, "no_key", "This request needs a key.");
 		return;
 	}
 	const struct key_info *known = manager_known_key(m, text);

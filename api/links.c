@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/parse.h"
+#include "http/problem.h"
 #include "manager/json/codec.h"
 
 static void prepared(void *ctx, const struct fail *f)
@@ -93,6 +94,11 @@ static char *signed_text(const struct exchange *x, const char *expires)
 	return xstrdup(buf_str(&text));
 }
 
+static void refuse(struct exchange *x, const char *cause, const char *detail, const char *hint)
+{
+	exchange_reply_problem(x, 403, /* fields= */ NULL, http_problem(403, cause, detail, hint));
+}
+
 static void check(struct exchange *x)
 {
 	const char *signature = http_target_parameter(&x->target, "signature");
@@ -100,11 +106,11 @@ static void check(struct exchange *x)
 	AUTO(freep) char *text = signed_text(x, expires ? expires : "");
 	uint64_t until = 0;
 	if (!manager_is_signed(x->api->spec.manager, text, signature) || parse_u64(expires, &until) < 0) {
-		exchange_problem(x, 403, "The signature of this link is not valid.",
-				 "Use the address exactly as it was given.");
+		refuse(x, "bad_link", "The signature of this link is not valid.",
+		       "Use the address exactly as it was given.");
 	} else if (until < (uint64_t)time(NULL)) {
-		exchange_problem(x, 403, "This link has expired.",
-				 "Ask for a new one: GET /v1/exports/ID has it in download_url.");
+		refuse(x, "link_expired", "This link has expired.",
+		       "Ask for a new one: GET /v1/exports/ID has it in download_url.");
 	} else {
 		x->caller.scopes = x->route->scope;
 		x->after_link(x);

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "http/message.h"
+#include "http/problem.h"
 #include "manager/manager.h"
 
 static const struct {
@@ -47,6 +48,21 @@ unsigned problem_retry_after(const struct fail *f)
 	return status == 429 || status == 503 ? 5 : 0;
 }
 
+/* The next step of a client of the API. */
+static const char *hint_of(enum cause cause, int status)
+{
+	switch (cause) {
+	case CAUSE_NO_SESSION:
+		return "GET /v1/sessions?all=true lists the sessions; Husk-Conversation names a conversation.";
+	case CAUSE_NO_RUN:
+		return "GET /v1/sessions/ID/runs lists the runs.";
+	case CAUSE_NO_FILE:
+		return "A path that ends with a slash lists a directory.";
+	default:
+		return http_problem_hint(status);
+	}
+}
+
 json_t *problem_body(int status, const struct fail *f, bool remote)
 {
 	const char *cause = cause_of(f) ? cause_name(cause_of(f)) : NULL, *kind = kinds[f->kind].name;
@@ -60,18 +76,15 @@ json_t *problem_body(int status, const struct fail *f, bool remote)
 	json_object_set_new(out, "status", json_integer(status));
 	json_object_set_new(out, "detail", json_text(shown.message ? shown.message : "The request failed."));
 	json_object_set_new(out, "kind", json_string(kind));
-	if (cause)
-		json_object_set_new(out, "cause", json_string(cause));
-	if (shown.hint)
-		json_object_set_new(out, "hint", json_text(shown.hint));
+	json_object_set_new(out, "cause", json_string(cause ? cause : kind));
+	/* Programs of this user word the next step themselves. */
+	const char *hint = shown.hint ? shown.hint : remote ? hint_of(cause_of(f), status) : NULL;
+	if (hint)
+		json_object_set_new(out, "hint", json_text(hint));
 	return out;
 }
 
 json_t *problem_plain(int status, const char *detail, const char *hint)
 {
-	json_t *out = json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", http_status_phrase(status),
-				"status", status, "detail", json_text(detail));
-	if (hint)
-		json_object_set_new(out, "hint", json_text(hint));
-	return out;
+	return http_problem(status, /* cause= */ NULL, detail, hint);
 }

@@ -123,7 +123,7 @@ static bool find_route(struct exchange *x)
 	int r = http_target_parse(&x->target, (const char *)head->target.data);
 	if (r < 0) {
 		exchange_problem(x, r == -E2BIG ? 414 : 400, "The path or the query of the request is not valid.",
-				 NULL);
+				 "Each part must be valid UTF-8 after decoding, and not empty, \".\" or \"..\".");
 		return false;
 	}
 	struct route_match m = route_find(head->method, &x->target);
@@ -137,7 +137,8 @@ static bool find_route(struct exchange *x)
 	if (m.path_known) {
 		http_fields_add(&fields, "Allow", m.allow);
 		AUTO(freep) char *detail = xasprintf("This path does not support %s.", head->method_name);
-		exchange_reply_problem(x, 405, &fields, problem_plain(405, detail, m.allow));
+		AUTO(freep) char *hint = xasprintf("It supports %s.", m.allow);
+		exchange_reply_problem(x, 405, &fields, problem_plain(405, detail, hint));
 		return false;
 	}
 	exchange_reply_problem(x, 404, NULL,

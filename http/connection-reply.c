@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "http/connection-private.h"
+#include "http/problem.h"
 
 /* A shorter body is sent together with its head. */
 #define TOGETHER_MAX (64u << 10)
@@ -86,8 +87,7 @@ void http_reply_problem(struct http_request *r, int status, const char *detail)
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(buf_release) struct buf body = { 0 };
 	http_fields_add(&fields, "Content-Type", "application/problem+json");
-	json_auto_t *problem = json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title",
-					 http_status_phrase(status), "status", status, "detail", json_text(detail));
+	json_auto_t *problem = http_problem(status, /* cause= */ NULL, detail, /* hint= */ NULL);
 	json_print(&body, problem);
 	http_reply(r, status, &fields, body.data, body.len);
 }

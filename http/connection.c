@@ -9,6 +9,8 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
+#include "http/problem.h"
 
 /* Unsent answers above which no further request of the connection is handled. */
 #define UNSENT_MAX (1u << 20)
@@ -365,7 +367,7 @@ static void time_out(struct http_connection *c)
 	static const struct http_head none = { 0 };
 	c->head = &none;
 	c->request = (struct http_request){ .c = c, .active = true, .close = true, .collected = c->request.collected };
-	http_reply_problem(&c->request, 408, "The request did not arrive in time. Send it again.");
+	http_reply_problem(&c->request, 408, "The request did not arrive in time.");
 }
 
 static void on_timer(void *ctx)
@@ -433,10 +435,10 @@ void http_connection_refuse(struct http_host *host, int fd, struct tls_context *
 	http_fields_add(&fields, "Retry-After", "1");
 	http_fields_add(&fields, "Content-Type", "application/problem+json");
 	AUTO(buf_release) struct buf body = { 0 };
-	buf_printf(&body,
-		   "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"All %u "
-		   "connections are in use. Close one, or try again later.\"}",
-		   host->spec.limits.connections);
+	AUTO(freep) char *detail = xasprintf("All %u connections are in use. Close one, or try again later.",
+					     host->spec.limits.connections);
+	json_auto_t *problem = http_problem(503, "connections_in_use", detail, /* hint= */ NULL);
+	json_print(&body, problem);
 	http_reply(&c->request, 503, &fields, body.data, body.len);
 }
 

@@ -51,7 +51,7 @@ void http_request_pause(struct http_request *r, bool paused);
 
 /* Fields may be NULL. Content-Length, Connection and Date are added. For HEAD the body is not sent. */
 void http_reply(struct http_request *r, int status, const struct http_fields *fields, const void *body, size_t n);
-/* Answers with an RFC 9457 problem that has only the standard members. */
+/* Answers with a problem (http/problem.h). */
 void http_reply_problem(struct http_request *r, int status, const char *detail);
 
 /* length -1 = unknown: the body is sent in chunks, or up to the end of the connection with HTTP/1.0. Returns false if

@@ -100,6 +100,7 @@ def test_a_bad_request_is_explained(serving, method, path, fields, body, status,
     assert reply.fields["content-type"] == "application/problem+json"
     assert problem["status"] == status
     assert words in problem["detail"]
+    assert re.fullmatch("[a-z_]+", problem["cause"]) and problem["hint"], problem
     assert str(serving.home) not in reply.body.decode()
     assert serving.call("GET", "/healthz", key="").status == 200
 

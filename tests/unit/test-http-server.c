@@ -163,7 +163,7 @@ static void malformed_requests_get_a_problem(void **state)
 	assert_non_null(strstr(
 		buf_str(&got),
 		"{\"type\":\"about:blank\",\"title\":\"Bad Request\",\"status\":400,\"detail\":\"The request was "
-		"not understood: the Host field is missing.\"}"));
+		"not understood: the Host field is missing.\",\"cause\":\"bad_request\",\"hint\":"));
 }
 
 static void a_malformed_body_ends_its_request(void **state)
