@@ -14,7 +14,7 @@ from serving import Serving
 REASON = "not run: it needs a server and a key"
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 # Routes whose example would need more than a line of curl: another protocol, a browser, or a prompt to answer.
-WITHOUT = {"POST /v1/sessions/{session}/packages", "POST /v1/sessions/{session}/runs/{run}/input",
+WITHOUT = {"GET /v1/sessions/{session}/ports/{port}/{path...}", "POST /v1/sessions/{session}/runs/{run}/input",
            "GET /v1/sessions/{session}/runs/{run}/outputs/{output}", "GET /v1/sessions/{session}/terminal"}
 VARIABLE = re.compile(r"\$([A-Z]+)")
 
