@@ -73,7 +73,7 @@ def test_a_person_and_an_agent_share_a_session(start):
     def endings():
         command = [husk_binary(), "history", agent.id, "--json"]
         done = subprocess.run(command, env=clean_env(server.home), capture_output=True, text=True, timeout=60)
-        return [run["ending"] for run in json.loads(done.stdout)["runs"]]
+        return [run.get("ending") for run in json.loads(done.stdout)["runs"]]
 
     wait_until(lambda: endings().count("interrupted") == 1 and endings().count("cancelled") == 2, what="the log of all runs")
 

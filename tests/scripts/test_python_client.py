@@ -134,7 +134,8 @@ def test_an_interpreter_answers_queries(session):
     assert "return n + n" in session.inspect("double", detail=True).text and not session.inspect("nobody_has_this")
     whole = session.is_complete("for i in range(3):")
     assert (whole.state, whole.indent) == ("incomplete", "    ")
-    begun = session.run("import time; time.sleep(1000)", wait=0)
+    begun = session.run("import time; open('/tmp/busy', 'w').close(); time.sleep(1000)", wait=0)
+    session.shell("until [ -e /tmp/busy ]; do sleep 0.01; done")
     with pytest.raises(husk.BusyError) as caught:
         session.complete("dou")
     assert caught.value.cause == "interpreter_busy"
