@@ -11,9 +11,11 @@ export class Watched {
   constructor() {
     this.watchers = new Set();
     this.planned = 0;
+    this.version = 0;
   }
 
   changed() {
+    this.version++;
     if (this.planned) return;
     const tell = () => {
       clearTimeout(this.timer);
@@ -34,7 +36,14 @@ export class Watched {
 
 export function useWatched(watched) {
   const [, count] = useState(0);
-  useEffect(() => watched && watched.watch(() => count((n) => n + 1)), [watched]);
+  const version = watched?.version;
+  useEffect(() => {
+    if (!watched) return undefined;
+    const again = () => count((n) => n + 1);
+    // Effects run after the paint, and the object may have changed since it was read.
+    if (watched.version !== version) again();
+    return watched.watch(again);
+  }, [watched]);
   return watched;
 }
 
