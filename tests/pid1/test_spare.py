@@ -212,7 +212,7 @@ def test_no_process_of_a_spare_shell_is_left(box, client):
         inside, _ = box.spare()
         client.execute("pass")
         box.spare(before=inside)
-    assert descriptors() == before
+    wait_until(lambda: descriptors() == before, "the descriptors of ended shells to close")
 
 
 # Tries everything against a waiting shell from inside another, confined command.
