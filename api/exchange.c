@@ -105,7 +105,7 @@ static void add_usual_fields(const struct exchange *x, int status, struct http_f
 	if (!http_fields_get(fields, "cache-control"))
 		http_fields_add(fields, "Cache-Control", "no-store");
 	http_fields_add(fields, "X-Content-Type-Options", "nosniff");
-	/* A browser that shows the answer itself, such as a file of a session, runs nothing of it in our origin. */
+	/* If a browser shows the answer itself, such as a file of a session, no script of it runs in our origin. */
 	if (!http_fields_get(fields, "content-security-policy"))
 		http_fields_add(fields, "Content-Security-Policy", "sandbox; default-src 'none'");
 }

@@ -1,5 +1,5 @@
 /* Logs browsers in. `husk ui` gets a code from this server and gives it to the browser in the fragment of an address,
- * which browsers send to nobody. The page changes the code, or a key that a person types, into a cookie. */
+ * which browsers do not send to servers. The page changes the code, or a key that a person types, into a cookie. */
 #include "api/login.h"
 #include "api/cookie.h"
 #include "api/host.h"
