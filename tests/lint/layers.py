@@ -36,7 +36,9 @@ STORE = (*MODEL, "manager/store/")
 FENCE = (*ENGINE, "manager/fence/")
 LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
-REGISTRY = (*SESSION, *FENCE, "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h", "manager/session-files.h")
+# The gate: rules, filters and connections for sessions, which know nothing of sessions themselves.
+GATE = (*STORE, "http/", "manager/gate/")
+REGISTRY = (*SESSION, *FENCE, "manager/gate/", "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h", "manager/session-files.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
 # Headers of attach/ that other faces may include to reach a running server.
@@ -79,6 +81,7 @@ LAYERS = {
     "manager/json": (*MODEL, *PUBLIC),
     "manager/deps": (*SESSION, *FENCE, "manager/deps/"),
     "manager/fence": FENCE,
+    "manager/gate": GATE,
     "manager/registry": REGISTRY,
     "manager": REGISTRY,
     "manager/doctor": (*REGISTRY, "manager/doctor/"),
