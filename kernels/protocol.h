@@ -103,6 +103,19 @@
 #define STREAM_WINDOW (64u << 10)
 #define STREAM_DATA_MAX (32u << 10)
 #define STREAM_OPEN_MAX 1024u
+/* Streams that PID 1 opens have numbers of their own, above those of the manager. */
+#define STREAM_NUMBER_FIRST 0x80000000u
+
+/* The gate: how a session without a network reaches the hosts that its rules name. Limits for the rules, and for the
+ * connections of one session. */
+#define GATE_RULES_MAX 256u
+#define GATE_RULE_PORTS_MAX 16u
+#define GATE_HINT_MAX 1000u
+#define GATE_RULES_BYTES_MAX (192u << 10) /* the rules as JSON */
+#define GATE_CONNECTIONS_MAX 128u
+#define GATE_NEW_A_SECOND 100u
+/* Pairs of a name and a port in one GATE_DENIED. */
+#define GATE_DENIED_MAX 32u
 
 /* A session's id: base32, lower case. An install claims its container with an empty one. */
 #define SESSION_ID_LEN 26
@@ -247,6 +260,10 @@ enum frame_type {
 	FRAME_STREAM_DATA = 93,
 	FRAME_STREAM_CREDIT = 94,
 	FRAME_STREAM_END = 95,
+
+	/* The gate, with a PID 1 whose HELLO has `gate`. */
+	FRAME_GATE = 97,	/* from the manager: the rules */
+	FRAME_GATE_DENIED = 98, /* from PID 1 */
 };
 
 #endif

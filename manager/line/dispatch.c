@@ -34,6 +34,7 @@ void dispatch_release(struct dispatch *d)
 {
 	fail_release(&d->trouble);
 	buf_release(&d->acks);
+	buf_release(&d->gate_rules);
 	dispatch_drop_descriptors(d);
 	d->ack_soon = timer_free(d->ack_soon);
 }

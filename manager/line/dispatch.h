@@ -9,6 +9,8 @@
 #include "manager/line/wire.h"
 #include "manager/model/config.h"
 
+struct line_gate;
+
 struct dispatch {
 	struct loop *loop;
 	const struct config *config;
@@ -20,6 +22,10 @@ struct dispatch {
 	bool has_consoles;		 /* PID 1 supports consoles */
 	bool has_programs;		 /* PID 1 supports consoles with pipes */
 	struct list streams;		 /* of struct line_stream */
+	struct line_gate *gate;		 /* handles streams that PID 1 opens; NULL = the session has no gate */
+	struct buf gate_rules;		 /* the frame; empty = none */
+	unsigned gate_tokens;		 /* connections that may be made now */
+	uint64_t gate_tokens_ms;	 /* when they were last counted */
 	struct list queries;		 /* list of struct query_waiter; the first one is being answered */
 	uint32_t last_query;
 	uint32_t last_call;  /* the highest number assigned or received */
@@ -28,6 +34,7 @@ struct dispatch {
 	bool links;	     /* PID 1 creates hard links on import */
 	bool has_files;	     /* PID 1 supports requests about files in place */
 	bool has_streams;    /* PID 1 supports streams */
+	bool has_gate;	     /* PID 1 has a gate */
 	bool open;	     /* PID 1 has answered our hello: frames are sent immediately */
 	uint64_t heard_ms;   /* when PID 1 last sent anything, on any connection */
 	uint64_t used_ms;    /* when a client last sent a request or received a result */

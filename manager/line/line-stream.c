@@ -23,7 +23,7 @@ int line_stream_open(struct line_stream *s, struct dispatch *d, uint16_t port, s
 	s->number = dispatch_number(d);
 	s->port = port;
 	s->unsent = s->held = s->credited = 0;
-	s->accepted = s->in_ended = s->out_ended = false;
+	s->inbound = s->accepted = s->in_ended = s->out_ended = false;
 	d->used_ms = loop_now_ms();
 	list_append(&d->streams, &s->node);
 	wire_put_stream_open(&frame, s->number, port);
@@ -88,22 +88,47 @@ void line_stream_taken(struct line_stream *s, size_t n)
 	dispatch_send(s->dispatch, &frame);
 }
 
-void line_stream_close(struct line_stream *s)
+void line_stream_refuse(struct line_stream *s, enum wire_refusal why)
 {
 	struct dispatch *d = s->dispatch;
 	if (!d)
 		return;
 	leave(s);
 	AUTO(buf_release) struct buf frame = { 0 };
-	wire_put_stream_refuse(&frame, s->number, "reset");
+	wire_put_stream_refuse(&frame, s->number, why);
 	dispatch_send(d, &frame);
+}
+
+void line_stream_close(struct line_stream *s)
+{
+	line_stream_refuse(s, WIRE_REFUSAL_RESET);
+}
+
+/* --- streams that PID 1 opens ------------------------------------------------------------------------------------ */
+
+void line_stream_begin(struct line_stream *s, struct dispatch *d, uint32_t number, uint16_t port)
+{
+	s->dispatch = d;
+	s->number = number;
+	s->port = port;
+	s->inbound = true;
+	d->used_ms = loop_now_ms();
+	list_append(&d->streams, &s->node);
+}
+
+void line_stream_accept(struct line_stream *s)
+{
+	if (!s->dispatch || !s->inbound || s->accepted)
+		return;
+	s->accepted = true;
+	dispatch_send_frame(s->dispatch, FRAME_STREAM_ACCEPT, s->number);
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------ */
 
 static int on_accept(struct line_stream *s)
 {
-	if (s->accepted)
+	if (s->accepted || s->inbound)
 		return -EPROTO;
 	s->accepted = true;
 	s->on_open(s);
@@ -116,7 +141,9 @@ static int on_refuse(struct line_stream *s, const struct wire_frame *frame)
 	enum wire_refusal why = wire_read_stream_refuse(frame);
 	bool accepted = s->accepted;
 	leave(s);
-	if (accepted)
+	if (s->inbound)
+		cause_set(&f, FAIL_ENGINE, CAUSE_STREAM_BROKE, "the session has reset the connection");
+	else if (accepted)
 		cause_set(&f, FAIL_ENGINE, CAUSE_STREAM_BROKE, "the connection to port %u of the session was reset",
 			  s->port);
 	else if (why == WIRE_REFUSAL_LIMIT)
@@ -161,7 +188,7 @@ static int on_finish(struct line_stream *s)
 	return 0;
 }
 
-static struct line_stream *find(struct dispatch *d, uint32_t number)
+struct line_stream *line_streams_find(struct dispatch *d, uint32_t number)
 {
 	list_for_each(s, &d->streams, struct line_stream, node)
 		if (s->number == number)
@@ -171,7 +198,7 @@ static struct line_stream *find(struct dispatch *d, uint32_t number)
 
 int line_streams_frame(struct dispatch *d, const struct wire_frame *frame)
 {
-	struct line_stream *s = find(d, frame->call);
+	struct line_stream *s = line_streams_find(d, frame->call);
 	/* It was in transit when the stream ended. */
 	if (!s)
 		return 0;

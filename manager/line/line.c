@@ -7,6 +7,7 @@
 #include "base/watchdog.h"
 #include "base/work.h"
 #include "manager/line/console.h"
+#include "manager/line/line-gate.h"
 #include "manager/line/line-stream.h"
 #include "manager/line/queries.h"
 #include "manager/line/run.h"
@@ -179,10 +180,13 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.links = hello.links;
 	l->dispatch.has_files = hello.files;
 	l->dispatch.has_streams = hello.streams;
+	l->dispatch.has_gate = hello.gate;
 	l->failures = 0;
 	fail_release(&l->dispatch.trouble);
 	l->dispatch.last_call = MAX(l->dispatch.last_call, hello.last_call);
 	set_lease(l, hello.lease_seconds);
+	/* Before the claim, so that no code runs earlier than the rules apply. */
+	line_gate_resume(&l->dispatch);
 	if (l->claim.len && !*hello.session)
 		dispatch_send(&l->dispatch, &l->claim);
 	runs_resume(&l->dispatch, hello.last_call);
@@ -220,6 +224,11 @@ static int on_stream(struct line *l, const struct wire_frame *frame)
 	return line_streams_frame(&l->dispatch, frame);
 }
 
+static int on_gate(struct line *l, const struct wire_frame *frame)
+{
+	return line_gate_frame(&l->dispatch, frame);
+}
+
 static int on_relay(struct line *l, const struct wire_frame *frame)
 {
 	return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
@@ -241,6 +250,9 @@ static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 	[FRAME_PONG] = on_pong,
 	[FRAME_INFO] = on_info,
 	[FRAME_ANSWER] = on_answer,
+
+	[FRAME_STREAM_OPEN] = on_gate,
+	[FRAME_GATE_DENIED] = on_gate,
 
 	[FRAME_STREAM_ACCEPT] = on_stream,
 	[FRAME_STREAM_REFUSE] = on_stream,

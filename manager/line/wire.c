@@ -62,6 +62,8 @@ static int64_t payload_max(uint8_t type)
 		return STREAM_OPEN_MAX;
 	case FRAME_STREAM_REFUSE:
 		return 4096;
+	case FRAME_GATE_DENIED:
+		return 65536;
 	case FRAME_STREAM_DATA:
 		return STREAM_DATA_MAX;
 	case FRAME_CREDIT:
@@ -355,6 +357,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.links = json_is_true(json_object_get(hello, "links")),
 		.files = json_is_true(json_object_get(hello, "files")),
 		.streams = json_is_true(json_object_get(hello, "streams")),
+		.gate = json_is_true(json_object_get(hello, "gate")),
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));

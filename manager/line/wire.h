@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/strv.h"
+#include "kernels/host-name.h"
 #include "kernels/protocol.h"
 #include "manager/model/cause.h"
 #include "manager/model/result.h"
@@ -103,13 +104,56 @@ int wire_read_credit(const struct wire_frame *frame, uint32_t *ret);
 /* A connection to a port of the session, for a PID 1 whose hello says that it supports streams. */
 void wire_put_stream_open(struct buf *out, uint32_t number, uint16_t port);
 void wire_put_stream_credit(struct buf *out, uint32_t number, uint32_t n);
-void wire_put_stream_refuse(struct buf *out, uint32_t number, const char *cause);
+/* Why there is no connection. */
 enum wire_refusal {
-	WIRE_REFUSAL_REFUSED, /* also for an unknown cause */
+	WIRE_REFUSAL_REFUSED, /* by the host or the session's server; also for an unknown cause */
 	WIRE_REFUSAL_LIMIT,
 	WIRE_REFUSAL_TIMEOUT,
+	/* Only for streams that PID 1 has opened: */
+	WIRE_REFUSAL_DENIED,	/* by the rules */
+	WIRE_REFUSAL_NOT_FOUND, /* there is no host of this name */
+	WIRE_REFUSAL_MISMATCH,	/* the connection asked for another host than the dialled one */
+	WIRE_REFUSAL_RESET,
 };
+void wire_put_stream_refuse(struct buf *out, uint32_t number, enum wire_refusal why);
 enum wire_refusal wire_read_stream_refuse(const struct wire_frame *frame);
+
+/* A connection of the session to the gate. */
+struct wire_stream_open {
+	char name[HOST_NAME_SIZE]; /* a valid name, but not necessarily one of the rules */
+	uint16_t port;
+};
+/* -1 if it is not a request that PID 1 may send. */
+int wire_read_stream_open(const struct wire_frame *frame, struct wire_stream_open *ret);
+
+/* The rules of the gate, as far as PID 1 needs them: it answers DNS and listens for these names. They are never what
+ * decides about a connection. All strings are borrowed. */
+struct wire_gate_rule {
+	const char *name; /* a host name; a first label of "*" matches one or more labels */
+	struct {
+		uint16_t first, last;
+	} ports[GATE_RULE_PORTS_MAX];
+	size_t n_ports; /* ranges; they have at most GATE_RULE_PORTS_MAX ports in all */
+	bool tcp;	/* port 443 carries anything, not only TLS */
+};
+struct wire_gate {
+	const struct wire_gate_rule *rules;
+	size_t n_rules;	  /* at most GATE_RULES_MAX */
+	const char *hint; /* what may be reached and who can change it, for people whose connection is refused */
+};
+void wire_put_gate(struct buf *out, const struct wire_gate *gate);
+
+/* Connections that PID 1 itself refused since the last such frame. */
+struct wire_gate_denied {
+	struct {
+		char name[HOST_NAME_SIZE]; /* "" = an address that no name has */
+		uint16_t port;		   /* 0 = the name was asked for, but no connection was made yet */
+		uint64_t count;
+	} list[GATE_DENIED_MAX];
+	size_t n;
+};
+/* -1 if PID 1 may not send this. */
+int wire_read_gate_denied(const struct wire_frame *frame, struct wire_gate_denied *ret);
 
 struct wire_console_end {
 	bool refused;	  /* no program was started */
@@ -170,6 +214,7 @@ struct wire_hello {
 	bool links;		/* supports ENTRY_LINK */
 	bool files;		/* supports requests about files in place */
 	bool streams;		/* supports streams */
+	bool gate;		/* has a gate */
 	uint64_t lease_seconds; /* PID 1's own; 0 = not reported */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;

@@ -19,7 +19,7 @@ import sys
 
 BASE = ("base/",)
 # Headers that both sides of the wire share.
-WIRE = ("kernels/protocol.h", "kernels/entry.h", "kernels/item.h")
+WIRE = ("kernels/protocol.h", "kernels/entry.h", "kernels/item.h", "kernels/host-name.h")
 # Includes that every folder of PID 1 may use.
 PID1 = (*BASE, *WIRE, "kernels/system/")
 GUARD = (*PID1, "kernels/guard/")
