@@ -41,6 +41,14 @@
 
 static void try_start(struct kernel *k);
 
+/* A queued run comes before a query that waits. */
+static void tell_idle(struct kernel *k)
+{
+	k->on_idle(k);
+	if (k->state == KERNEL_IDLE)
+		query_release(&k->query, &k->link, k->pid, k->takes_queries);
+}
+
 const char *kernel_state_name(const struct kernel *k)
 {
 	switch (k->state) {
@@ -179,7 +187,7 @@ static void on_open(struct handshake *h, int fd, const char *language_version)
 	k->variables_fresh = k->restart_waits = false;
 	k->ready_ms = clock_now_ms();
 	send_event(k, "kernel_ready", "language_version", k->language_version);
-	k->on_idle(k);
+	tell_idle(k);
 }
 
 static bool is_of_the_link(const char *variable)
@@ -359,10 +367,12 @@ void kernel_query(struct kernel *k, uint32_t number, const json_t *request)
 	bool up = k->state == KERNEL_IDLE || k->state == KERNEL_BUSY;
 	if (up && !k->takes_queries)
 		query_decline(&k->query, number, "cannot");
-	else if (k->state != KERNEL_IDLE)
+	else if (k->state == KERNEL_IDLE)
+		query_send(&k->query, &k->link, k->pid, number, request);
+	else if (k->state == KERNEL_FAILED || (k->state == KERNEL_BUSY && k->cell.stop == CELL_RUNS))
 		query_decline(&k->query, number, "busy");
 	else
-		query_send(&k->query, &k->link, k->pid, number, request);
+		query_hold(&k->query, number, request);
 }
 
 static void on_query_answer(struct query *q, uint32_t number, const void *json, size_t n)
@@ -380,7 +390,7 @@ static void on_restart_limit(struct timeout *t)
 {
 	struct kernel *k = container_of(t, struct kernel, list_timer);
 	k->variables_fresh = true; /* use the last known list */
-	k->on_idle(k);
+	tell_idle(k);
 }
 
 /* True if the kernel lists its variables before it ends: on_idle follows. */
@@ -433,7 +443,7 @@ static void on_done(struct cell *c)
 	k->state = KERNEL_IDLE;
 	k->unseen = true;
 	timeout_start(k->poller, &k->list_timer, list_is_old(k) ? LIST_SOON_MS : LIST_AFTER_MS, on_list_due);
-	k->on_idle(k);
+	tell_idle(k);
 }
 
 void kernel_interrupt(struct kernel *k)
@@ -518,7 +528,7 @@ static void take_variables(struct kernel *k, const struct link_message *m)
 		k->restart_waits = false;
 		timeout_stop(&k->list_timer);
 		if (k->state == KERNEL_IDLE)
-			k->on_idle(k);
+			tell_idle(k);
 	}
 }
 

@@ -88,7 +88,7 @@ void kernel_disk_full(struct kernel *k);
 void kernel_kill(struct kernel *k, const char *why);
 /* Asks an idle kernel to list its variables: true if on_variables will follow, unless the kernel dies. */
 bool kernel_list_variables(struct kernel *k);
-/* Sends the manager's query to an idle kernel: on_answer follows exactly once, perhaps before this returns. */
+/* Sends the manager's query to the kernel, if it is idle or soon will be: on_answer follows exactly once, perhaps before this returns. */
 void kernel_query(struct kernel *k, uint32_t number, const json_t *request);
 /* Called for every reaped process; ignores all but the kernel. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);

@@ -4,6 +4,8 @@
 
 #include "kernels/system/frames.h"
 
+/* How long a query waits for a kernel that starts or whose cell was interrupted. */
+#define HOLD_MS 2000
 /* Completion takes a second in a large package that must be read first. */
 #define LIMIT_MS 4000
 /* Time between two signals that cancel a query, and from the first signal until the manager gets "timeout". */
@@ -64,7 +66,7 @@ static json_t *message_of(const json_t *request, json_int_t id)
 
 void query_send(struct query *q, struct link *link, pid_t kernel, uint32_t number, const json_t *request)
 {
-	if (q->open) {
+	if (q->open || q->held) {
 		query_decline(q, number, "busy");
 		return;
 	}
@@ -79,6 +81,44 @@ void query_send(struct query *q, struct link *link, pid_t kernel, uint32_t numbe
 	q->number = number;
 	q->kernel = kernel;
 	timeout_start(q->poller, &q->limit, LIMIT_MS, on_limit);
+}
+
+static void decline_held(struct query *q, const char *status)
+{
+	json_auto_t *request = take_ptr(q->held);
+	if (!request)
+		return;
+	timeout_stop(&q->limit);
+	query_decline(q, q->number, status);
+}
+
+static void on_hold_limit(struct timeout *t)
+{
+	decline_held(container_of(t, struct query, limit), "busy");
+}
+
+void query_hold(struct query *q, uint32_t number, const json_t *request)
+{
+	if (q->open || q->held) {
+		query_decline(q, number, "busy");
+		return;
+	}
+	q->held = json_incref((json_t *)request);
+	q->number = number;
+	timeout_start(q->poller, &q->limit, HOLD_MS, on_hold_limit);
+}
+
+void query_release(struct query *q, struct link *link, pid_t kernel, bool takes_queries)
+{
+	if (!takes_queries) {
+		decline_held(q, "cannot");
+		return;
+	}
+	json_auto_t *request = take_ptr(q->held);
+	if (!request)
+		return;
+	timeout_stop(&q->limit);
+	query_send(q, link, kernel, q->number, request);
 }
 
 int query_answered(struct query *q, const struct link_message *m)
@@ -98,6 +138,7 @@ int query_answered(struct query *q, const struct link_message *m)
 
 void query_make_way(struct query *q)
 {
+	decline_held(q, "busy");
 	if (!q->open)
 		return;
 	/* The signal is sent once and before the cell, because a later signal would hit the cell. Only the kernel gets
@@ -109,6 +150,8 @@ void query_make_way(struct query *q)
 
 void query_lost(struct query *q)
 {
+	if (!q->open)
+		return; /* a query that waits is for the next kernel */
 	timeout_stop(&q->limit);
 	q->open = false;
 	give_up(q, "gone");

@@ -6,11 +6,11 @@
 #include "base/shape.h"
 #include "base/utf8.h"
 
-/* PID 1 answers within 5 s even if its kernel does not. */
+/* PID 1 answers within 7 s even if its kernel does not. */
 #define LIMIT_MS 10000
 /* The limit for the answer to a stopped query, which PID 1 still sends. It is shorter, so that the next query has
  * time left. */
-#define REST_MS 6000
+#define REST_MS 8000
 /* Limits of an answer. */
 #define MATCHES_MAX 1000
 #define MATCH_CHARS 1000

@@ -30,6 +30,40 @@ def test_a_busy_kernel_gets_no_query(client):
     assert client.query_answer()["status"] == "ok"
 
 
+@pytest.mark.parametrize("code", ["time.sleep(1000)", "try: time.sleep(1000)\nexcept KeyboardInterrupt: time.sleep(0.2)"])
+def test_a_query_waits_for_an_interrupted_cell(client, code):
+    number = client.start(frames.EXECUTE, code)
+    client.send(frames.INTERRUPT, number)
+    assert client.query_answer()["status"] == "ok"
+    assert client.finish(number).ending == "interrupted"
+
+
+@pytest.mark.parametrize("code, more", [("", {"restart": True}), ("os._exit(3)", {})])
+def test_a_query_waits_for_a_new_kernel(client, code, more):
+    client.execute("1")
+    client.execute(code, **more)
+    assert client.query_answer()["status"] == "ok"
+
+
+def test_a_queued_cell_comes_before_a_query_that_waits(client):
+    first = client.start(frames.EXECUTE, "time.sleep(1000)")
+    second = client.start(frames.EXECUTE, "print('on', flush=True)\ntime.sleep(1000)")
+    client.send(frames.INTERRUPT, first)
+    assert client.query_answer() == {"status": "busy"}
+    client.send(frames.INTERRUPT, second)
+    assert {client.finish(first).ending, client.finish(second).ending} == {"interrupted"}
+
+
+def test_a_query_does_not_wait_long_for_a_cell_that_ignores_its_interrupt(make_box):
+    client = make_box("--grace-ms", "60000").attach()
+    number = client.start(frames.EXECUTE, "signal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('on', flush=True)\ntime.sleep(1000)")
+    client.expect(lambda f: f.call == number and f.type == frames.OUT)
+    client.send(frames.INTERRUPT, number)
+    waiting = client.query()
+    assert client.query_answer() == {"status": "busy"}, "one at a time"
+    assert client.answer(waiting) == {"status": "busy"}
+
+
 def test_a_kernel_without_queries_gets_none(client):
     client.terminal("touch /workspace/no-queries")
     client.execute("1", restart=True)
