@@ -53,7 +53,7 @@ struct exchange {
 	void *data;		   /* for the handler */
 	/* The client has disconnected, or the exchange is over: releases `data`. May be NULL. Must not answer. */
 	void (*closed)(struct exchange *x);
-	void (*next)(struct exchange *x);	/* the step that follows an operation of lookup.c or auth.c */
+	void (*next)(struct exchange *x);	/* the step that follows an operation of auth.c, lookup.c or replay.c */
 	void (*after_link)(struct exchange *x); /* likewise, after links_check() */
 	char peer_nonce[33];			/* of a request that another server has signed (peers.c) */
 	/* Adds fields to the answer to such a request; NULL = none. */

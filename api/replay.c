@@ -143,7 +143,7 @@ static void on_begun(void *ctx, enum answer_state state, const char *id, const s
 		x->replay = new0(struct replay);
 		x->replay->x = x;
 		x->replay->id = xstrdup(id);
-		x->route->handle(x);
+		x->next(x);
 	}
 }
 
@@ -156,13 +156,18 @@ static bool is_valid(const char *name)
 	return n > 0 && n <= NAME_MAX_BYTES;
 }
 
-void replay_begin(struct exchange *x, const void *body, size_t n)
+bool replay_is_wanted(const struct exchange *x)
+{
+	return exchange_field(x, "idempotency-key") && route_is_idempotent(x->route);
+}
+
+void replay_begin(struct exchange *x, const void *body, size_t n, void (*next)(struct exchange *x))
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	const struct http_head *head = http_request_head(x->request);
 	const char *name = exchange_field(x, "idempotency-key");
-	if (!name || !(x->route->flags & ROUTE_IDEMPOTENT)) {
-		x->route->handle(x);
+	if (!replay_is_wanted(x)) {
+		next(x);
 		return;
 	}
 	if (!is_valid(name)) {
@@ -180,6 +185,7 @@ void replay_begin(struct exchange *x, const void *body, size_t n)
 					      .body = text,
 					      .on_done = on_begun,
 					      .ctx = x };
+	x->next = next;
 	x->op = manager_begin_answer(x->api->spec.manager, &begin, &f);
 	if (!x->op)
 		exchange_fail(x, &f);

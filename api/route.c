@@ -49,6 +49,11 @@ static void add_allowed(struct route_match *m, enum http_method method)
 		 method == HTTP_METHOD_GET ? ", HEAD" : "");
 }
 
+bool route_is_idempotent(const struct route *route)
+{
+	return route->method == HTTP_METHOD_POST && !(route->flags & (ROUTE_OPEN | ROUTE_HIDDEN));
+}
+
 struct route_match route_find(enum http_method method, const struct http_target *target)
 {
 	struct route_match found = { 0 };

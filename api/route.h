@@ -7,15 +7,14 @@
 #include "base/args.h"
 
 enum route_flags {
-	ROUTE_SESSION = 1,     /* the first capture is a session; x->conversation is its conversation */
-	ROUTE_RAW_BODY = 2,    /* the handler reads the body itself */
-	ROUTE_OPEN = 4,	       /* needs no key */
-	ROUTE_WEBSOCKET = 8,   /* only for upgrades */
-	ROUTE_LINK = 16,       /* a signed link may take the place of the key */
-	ROUTE_HIDDEN = 32,     /* not in the description */
-	ROUTE_IDEMPOTENT = 64, /* accepts an Idempotency-Key */
-	ROUTE_ANY_QUERY = 256, /* the query is not for the server */
-	ROUTE_NO_COOKIE = 128  /* refuses the cookie of the page */
+	ROUTE_SESSION = 1,    /* the first capture is a session; x->conversation is its conversation */
+	ROUTE_RAW_BODY = 2,   /* the handler reads the body itself */
+	ROUTE_OPEN = 4,	      /* needs no key */
+	ROUTE_WEBSOCKET = 8,  /* only for upgrades */
+	ROUTE_LINK = 16,      /* a signed link may take the place of the key */
+	ROUTE_HIDDEN = 32,    /* not in the description */
+	ROUTE_ANY_QUERY = 64, /* the query is not for the server */
+	ROUTE_NO_COOKIE = 128 /* refuses the cookie of the page */
 };
 
 /* One possible answer, for the description. */
@@ -75,6 +74,9 @@ extern const struct route routes_ui[];
 
 /* The i-th route of all tables; NULL past the last. */
 const struct route *route_nth(size_t i);
+
+/* True if it accepts an Idempotency-Key: each POST that is for Husk itself and needs a key. */
+bool route_is_idempotent(const struct route *route);
 
 struct route_match {
 	const struct route *route; /* NULL = none */

@@ -306,7 +306,6 @@ const struct route routes_sessions[] = {
 	{ .method = HTTP_METHOD_POST,
 	  .path = "/v1/sessions",
 	  .scope = SCOPE_SESSIONS_WRITE,
-	  .flags = ROUTE_IDEMPOTENT,
 	  .name = "createSession",
 	  .tag = "sessions",
 	  .summary = "Create a session",

@@ -57,7 +57,7 @@ static void on_body(void *ctx, const void *data, size_t n)
 		return;
 	}
 	if (decode(x, x->route->body, x->body, x->args, "The body"))
-		replay_begin(x, data, n);
+		replay_begin(x, data, n, x->route->handle);
 }
 
 /* A browser sends other types across origins without asking first, so only JSON is accepted. */
@@ -71,8 +71,12 @@ static void found(struct exchange *x)
 {
 	if (!(x->route->flags & ROUTE_ANY_QUERY) && !decode_query(x))
 		return;
-	if (!x->route->body || (x->route->flags & ROUTE_RAW_BODY)) {
-		replay_begin(x, NULL, 0);
+	if (x->route->flags & ROUTE_RAW_BODY) {
+		x->route->handle(x);
+		return;
+	}
+	if (!x->route->body) {
+		replay_begin(x, NULL, 0, x->route->handle);
 		return;
 	}
 	if (!body_is_json(x)) {

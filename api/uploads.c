@@ -10,6 +10,7 @@
 #include "api/host.h"
 #include "api/links.h"
 #include "api/problem.h"
+#include "api/replay.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/dirs.h"
@@ -29,7 +30,8 @@ struct upload {
 	char *thread, *type;
 	struct buf waiting;
 	uint64_t size, most;
-	bool complete; /* the whole body has arrived */
+	bool complete;	 /* the whole body has arrived */
+	bool repeatable; /* the request has an Idempotency-Key */
 	/* Used by the worker job while it runs. */
 	char *storage_dir;
 	int fd;
@@ -37,7 +39,8 @@ struct upload {
 	struct buf piece;
 	struct received_file files[FILES_MAX];
 	size_t n_files;
-	int status; /* of a refusal; 0 = none */
+	struct buf content; /* if repeatable: name, size and hash of each file */
+	int status;	    /* of a refusal; 0 = none */
 	const char *refusal;
 };
 
@@ -48,6 +51,7 @@ static void upload_free(struct upload *u)
 	closep(&u->fd);
 	buf_release(&u->waiting);
 	buf_release(&u->piece);
+	buf_release(&u->content);
 	free(u->storage_dir);
 	free(u->thread);
 	free(u->type);
@@ -129,6 +133,11 @@ static void take_part(struct upload *u, const struct http_part *part, const void
 		refuse(u, 400, "The form has more than 100 files.");
 		return;
 	}
+	if (u->repeatable) {
+		char hash[MANAGER_HASH_SIZE];
+		manager_hash(part->data, part->n, hash);
+		buf_printf(&u->content, "%s\n%zu %s\n", name, part->n, hash);
+	}
 	u->files[u->n_files++] = (struct received_file){ .name = take_ptr(name),
 							 .at = (uint64_t)(part->data - (const uint8_t *)body),
 							 .size = part->n };
@@ -204,11 +213,17 @@ static bool job_is_done(struct upload *u, bool forgotten)
 	return !forgotten && !refused;
 }
 
+static void make_links(struct exchange *x)
+{
+	links_prepare(x, keep_files);
+}
+
 static void on_split(void *ctx, bool forgotten)
 {
 	struct upload *u = ctx;
+	/* Clients choose a new boundary when they send a form again, so its content is compared. */
 	if (job_is_done(u, forgotten))
-		links_prepare(u->x, keep_files);
+		replay_begin(u->x, u->content.data, u->content.len, make_links);
 }
 
 static void on_written(void *ctx, bool forgotten);
@@ -285,6 +300,7 @@ static void post_upload(struct exchange *x)
 	u->type = xstrdup(type);
 	u->storage_dir = xstrdup(c->storage_dir);
 	u->floor = c->disk_floor;
+	u->repeatable = replay_is_wanted(x);
 	u->most = MIN(c->exports_max_size, c->exports_max_size_per_conversation) + FORM_BYTES;
 	x->data = u;
 	x->closed = closed;

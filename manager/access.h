@@ -91,6 +91,9 @@ struct keep_answer_request {
 	void *ctx;
 };
 struct op *manager_keep_answer(struct manager *m, const struct keep_answer_request *req, struct fail *f);
+/* A hash of any bytes, as lower-case hex, for `body` of requests that are too large for a text. For worker jobs too. */
+#define MANAGER_HASH_SIZE 65
+void manager_hash(const void *data, size_t n, char ret[MANAGER_HASH_SIZE]);
 /* The request had no effect, so it may be repeated. */
 void manager_drop_answer(struct manager *m, const char *id);
 

@@ -1,5 +1,8 @@
 /* Answers to requests that a client may repeat. */
+#include <assert.h>
+
 #include "base/alloc.h"
+#include "manager/files/digest.h"
 #include "manager/model/token.h"
 #include "manager/registry/registry.h"
 
@@ -65,6 +68,15 @@ struct op *manager_begin_answer(struct manager *m, const struct begin_answer_req
 	token_hash(o->request, (const char *const[]){ req->request, req->body }, 2);
 	o->job = store_answer_begin(m->registry.store, o->id, o->request, on_begun, o);
 	return &o->op;
+}
+
+void manager_hash(const void *data, size_t n, char ret[MANAGER_HASH_SIZE])
+{
+	static_assert(MANAGER_HASH_SIZE == DIGEST_SIZE, "the same text");
+	struct digest *d = digest_new(n);
+	digest_add(d, data, n);
+	digest_end(d, ret);
+	digest_free(d);
 }
 
 /* --- end ----------------------------------------------------------------------------------------------------------- */

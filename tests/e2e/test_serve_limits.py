@@ -40,6 +40,30 @@ def test_a_repeated_request_survives_a_killed_server(serve, settings):
     assert len(again.call("GET", "/v1/sessions").json["sessions"]) == 1
 
 
+FORM = (b'--%s\r\nContent-Disposition: form-data; name="files"; filename="a.bin"\r\n\r\n%s\r\n--%s--\r\n')
+
+
+def test_repeated_keys_and_uploads_survive_a_killed_server(serve, settings):
+    one = serve(**settings)
+    content = bytes(range(256)) * 40000  # more than one piece of a hash
+
+    def post_both(serving, boundary):
+        key = serving.call("POST", "/v1/keys", {"name": "laptop"}, fields={"Idempotency-Key": "key-1"}).ok()
+        upload = serving.call("POST", "/threads/t1/files/upload", FORM % (boundary, content, boundary),
+                              fields={"Idempotency-Key": "upload-1", "Content-Type": f"multipart/form-data; boundary={boundary.decode()}"}).ok()
+        return key, upload
+
+    first = post_both(one, b"AA")
+    one.kill()
+    again = serve(home=one.home, **settings)
+    second = post_both(again, b"BB")
+    assert [(reply.status, reply.body) for reply in first] == [(reply.status, reply.body) for reply in second]
+    assert all(reply.fields["idempotent-replayed"] == "true" for reply in second)
+    assert again.call("GET", "/v1/me", key=second[0].json["key"]).status == 200
+    assert len(again.call("GET", "/v1/exports", fields={"Husk-Conversation": "t1"}).ok().json["exports"]) == 1
+    assert [key["name"] for key in again.call("GET", "/v1/keys").json["keys"]].count("laptop") == 1
+
+
 def test_the_streams_of_a_tenant_are_limited_together(serving):
     first = serving.husk("keys", "add", "one", "--tenant", "narrow", "--max-streams", "2").stdout.strip()
     second = serving.husk("keys", "add", "two", "--tenant", "narrow").stdout.strip()

@@ -144,6 +144,49 @@ static void answers_survive_a_killed_server(void **state)
 	assert_string_equal(first.body, second.body);
 }
 
+/* The answer is the only copy of the key, so a client that lost it gets it from the next server. */
+static void a_lost_key_is_sent_again(void **state)
+{
+	static const char body[] = "{\"name\": \"laptop\"}";
+	AUTO(reply_release) struct reply first = api_call("POST", "/v1/keys", NAME, body);
+	api_bench_restart();
+	AUTO(reply_release) struct reply second = api_call("POST", "/v1/keys", NAME, body);
+	AUTO(reply_release) struct reply other = api_call("POST", "/v1/keys", NAME, "{\"name\": \"desk\"}");
+	AUTO(reply_release) struct reply list = api_call("GET", "/v1/keys", NULL, NULL);
+	assert_int_equal(first.status, 201);
+	assert_int_equal(second.status, 201);
+	assert_string_equal(first.body, second.body);
+	assert_non_null(strstr(second.body, "\"key\":\"husk_"));
+	assert_int_equal(other.status, 422);
+	assert_int_equal(json_array_size(json_object_get(list.json, "keys")), 1);
+}
+
+#define FORM(boundary, content)                                                                                        \
+	"--" boundary "\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a.txt\"\r\n\r\n" content         \
+	"\r\n--" boundary "--\r\n"
+#define FORM_TYPE(boundary) NAME "Content-Type: multipart/form-data; boundary=" boundary "\r\n"
+
+static size_t exports(void)
+{
+	AUTO(reply_release) struct reply r = api_call("GET", "/v1/exports", "Husk-Conversation: t\r\n", NULL);
+	return json_array_size(json_object_get(r.json, "exports"));
+}
+
+/* A client that sends a form again chooses a new boundary. */
+static void an_upload_is_not_stored_twice(void **state)
+{
+	static const char path[] = "/threads/t/files/upload";
+	AUTO(reply_release) struct reply first = api_call("POST", path, FORM_TYPE("XX"), FORM("XX", "one"));
+	api_bench_restart();
+	AUTO(reply_release) struct reply second = api_call("POST", path, FORM_TYPE("YY"), FORM("YY", "one"));
+	AUTO(reply_release) struct reply other = api_call("POST", path, FORM_TYPE("XX"), FORM("XX", "two"));
+	assert_int_equal(first.status, 200);
+	assert_int_equal(second.status, 200);
+	assert_string_equal(first.body, second.body);
+	assert_int_equal(other.status, 422);
+	assert_int_equal(exports(), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_bench_begin, api_bench_end)
 
 int main(void)
@@ -158,6 +201,8 @@ int main(void)
 		TEST(a_run_whose_client_left_is_not_started_again),
 		TEST(an_interrupt_can_be_repeated),
 		TEST(answers_survive_a_killed_server),
+		TEST(a_lost_key_is_sent_again),
+		TEST(an_upload_is_not_stored_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

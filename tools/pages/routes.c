@@ -94,7 +94,7 @@ static void add_needs(struct buf *out, const struct route *r)
 		buf_add_str(&text, " A signed link needs no key.");
 	if (r->flags & ROUTE_WEBSOCKET)
 		buf_add_str(&text, " Opens a WebSocket.");
-	if (r->flags & ROUTE_IDEMPOTENT)
+	if (route_is_idempotent(r))
 		buf_add_str(&text, " Accepts an `Idempotency-Key`.");
 	if (r->text)
 		buf_printf(&text, " %s", r->text);
