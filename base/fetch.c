@@ -3,11 +3,11 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <curl/curl.h>
-#include <ifaddrs.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/library.h"
 #include "base/list.h"
@@ -122,78 +122,6 @@ struct fetch *fetch_free(struct fetch *t)
 
 /* ---- addresses */
 
-/* The IPv4 address that an IPv6 address embeds: mapped, NAT64 or 6to4. */
-static bool embedded(const struct in6_addr *a, struct in_addr *ret)
-{
-	static const uint8_t nat64[12] = { 0, 0x64, 0xff, 0x9b };
-	bool in_tail = IN6_IS_ADDR_V4MAPPED(a) || memcmp(a->s6_addr, nat64, sizeof(nat64)) == 0;
-	if (!in_tail && (a->s6_addr[0] != 0x20 || a->s6_addr[1] != 0x02))
-		return false;
-	memcpy(ret, a->s6_addr + (in_tail ? 12 : 2), sizeof(*ret));
-	return true;
-}
-
-static bool is_local4(struct in_addr address)
-{
-	uint32_t a = ntohl(address.s_addr);
-	return a >> 24 == 127 || a >> 24 == 0 || a >> 16 == 0xa9fe || a >> 28 == 0xe || a == UINT32_MAX;
-}
-
-/* The ranges that the fence blocks for sessions. */
-static bool is_private4(struct in_addr address)
-{
-	uint32_t a = ntohl(address.s_addr);
-	return a >> 24 == 10 || a >> 20 == 0xac1 || a >> 16 == 0xc0a8 || a >> 22 == 0x191;
-}
-
-static bool is_local(const struct sockaddr *sa)
-{
-	struct in_addr inner;
-	if (sa->sa_family != AF_INET6)
-		return is_local4(((const struct sockaddr_in *)sa)->sin_addr);
-	const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
-	return IN6_IS_ADDR_LOOPBACK(a) || IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_UNSPECIFIED(a) ||
-	       IN6_IS_ADDR_MULTICAST(a) || (embedded(a, &inner) && is_local4(inner));
-}
-
-static bool is_private(const struct sockaddr *sa)
-{
-	struct in_addr inner;
-	if (is_local(sa))
-		return true;
-	if (sa->sa_family != AF_INET6)
-		return is_private4(((const struct sockaddr_in *)sa)->sin_addr);
-	const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
-	return (a->s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_SITELOCAL(a) ||
-	       (embedded(a, &inner) && is_private4(inner));
-}
-
-static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
-{
-	if (!b || a->sa_family != b->sa_family)
-		return false;
-	if (a->sa_family == AF_INET6)
-		return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
-					  &((const struct sockaddr_in6 *)b)->sin6_addr);
-	return a->sa_family == AF_INET &&
-	       ((const struct sockaddr_in *)a)->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-}
-
-static bool is_of_this_machine(const struct sockaddr *sa)
-{
-	struct ifaddrs *all = NULL;
-	bool found = getifaddrs(&all) < 0;
-	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next)
-		found = same_host(sa, i->ifa_addr);
-	freeifaddrs(all);
-	return found;
-}
-
-bool fetch_is_public(const struct sockaddr *sa)
-{
-	return !is_private(sa) && !is_of_this_machine(sa);
-}
-
 static unsigned port_of(const struct sockaddr *sa)
 {
 	return ntohs(sa->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)sa)->sin6_port :
@@ -239,7 +167,7 @@ static bool names_private(const char *url)
 	AUTO(freep) char *name = xstrndup(host + v6, strcspn(host + v6, v6 ? "]/?#" : ":/?#"));
 	struct sockaddr_storage sa;
 	return strcasecmp(name, "localhost") == 0 ||
-	       (read_address(name, &sa) && !fetch_is_public((const struct sockaddr *)&sa));
+	       (read_address(name, &sa) && !address_is_public((const struct sockaddr *)&sa));
 }
 
 static bool came_from_public(const struct fetch *t)
@@ -250,7 +178,7 @@ static bool came_from_public(const struct fetch *t)
 	lib.curl_easy_getinfo(t->easy, CURLINFO_PRIMARY_IP, &text);
 	lib.curl_easy_getinfo(t->easy, CURLINFO_PRIMARY_PORT, &port);
 	bool direct = port == (long)t->port;
-	return !direct || !text || !read_address(text, &sa) || fetch_is_public((const struct sockaddr *)&sa);
+	return !direct || !text || !read_address(text, &sa) || address_is_public((const struct sockaddr *)&sa);
 }
 
 /* ---- after a call of the library */
@@ -452,7 +380,8 @@ static curl_socket_t on_open(void *ctx, curlsocktype purpose UNUSED, struct curl
 {
 	const struct fetch *t = ctx;
 	bool direct = port_of(&a->addr) == t->port;
-	if (direct && ((t->spec.no_local && is_local(&a->addr)) || (t->spec.only_public && !fetch_is_public(&a->addr))))
+	if (direct &&
+	    ((t->spec.no_local && address_is_local(&a->addr)) || (t->spec.only_public && !address_is_public(&a->addr))))
 		return CURL_SOCKET_BAD;
 	return socket(a->family, a->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->protocol);
 }

@@ -49,10 +49,6 @@ struct fetch *fetch_free(struct fetch *t);
 /* Pauses or resumes delivery. Data that is being delivered now still arrives. */
 void fetch_pause(struct fetch *t, bool paused);
 
-/* True unless the address is loopback, link-local, private, multicast or one of this machine's own. */
-struct sockaddr;
-bool fetch_is_public(const struct sockaddr *sa);
-
 /* Whether this process has loaded the library, for tests that check lazy loading. */
 bool fetch_is_loaded(void);
 

@@ -335,6 +335,8 @@ void loop_keep_memory(struct loop *loop)
 {
 	mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_MAX);
 	mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
+	/* base/work runs two lookups of names beside the work that it runs on libuv's usual four threads. */
+	setenv("UV_THREADPOOL_SIZE", "6", /* overwrite= */ 0);
 	loop->trim = timer_new(loop, on_trim, loop);
 	uv_unref((uv_handle_t *)&loop->trim->uv);
 	uv_prepare_init(&loop->uv, &loop->before_wait);

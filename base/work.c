@@ -10,10 +10,12 @@
 #define BULK_MAX 2
 /* The last thread is reserved for quick work. */
 #define RENDER_MAX 1
+/* Names whose servers do not answer must not keep the others waiting. */
+#define LOOKUP_MAX 2
 
 struct work {
 	uv_work_t uv;
-	struct list node; /* while it is queued */
+	struct list node; /* of a lane: waiting or active */
 	struct loop *loop;
 	struct work_spec spec;
 	bool forgotten;
@@ -23,13 +25,15 @@ struct work {
 	uint64_t turn;
 };
 
-enum lane_kind { LANE_BULK, LANE_RENDER, LANES };
+enum lane_kind { LANE_BULK, LANE_RENDER, LANE_LOOKUP, LANES };
 
 /* A queue for work of which only a limited number runs at a time. Jobs without a session all have round 0, so they
  * run in the order of their start. */
 struct lane {
 	struct list waiting; /* ordered by round */
+	struct list active;
 	unsigned running, max;
+	bool one_each; /* at most one active job of each session */
 	uint64_t turn; /* round of the job that started last */
 	char *session; /* session of that job */
 };
@@ -64,11 +68,18 @@ static struct lane *lane_of(const struct work *w)
 		lanes = new0(struct lanes);
 		lanes->v[LANE_BULK].max = BULK_MAX;
 		lanes->v[LANE_RENDER].max = RENDER_MAX;
-		for (size_t i = 0; i < LANES; i++)
+		lanes->v[LANE_LOOKUP].max = LOOKUP_MAX;
+		lanes->v[LANE_LOOKUP].one_each = true;
+		for (size_t i = 0; i < LANES; i++) {
 			list_init(&lanes->v[i].waiting);
+			list_init(&lanes->v[i].active);
+		}
 		loop_attach(w->loop, lanes, lanes_free);
 	}
-	return w->spec.bulk ? &lanes->v[LANE_BULK] : w->spec.render ? &lanes->v[LANE_RENDER] : NULL;
+	return w->spec.bulk   ? &lanes->v[LANE_BULK] :
+	       w->spec.render ? &lanes->v[LANE_RENDER] :
+	       w->spec.lookup ? &lanes->v[LANE_LOOKUP] :
+				NULL;
 }
 
 static unsigned running; /* jobs of all loops; used on the loop only */
@@ -114,16 +125,35 @@ static void wait_turn(struct lane *lane, struct work *w)
 	list_append(before, &w->node);
 }
 
-static void leave_lane(struct lane *lane)
+static bool may_run(const struct lane *lane, const struct work *w)
 {
-	struct work *next = list_first(&lane->waiting, struct work, node);
-	if (!next) {
-		lane->running--;
-		return;
+	if (lane->running == lane->max)
+		return false;
+	list_for_each(other, &lane->active, struct work, node)
+		if (lane->one_each && streq(other->session, w->session))
+			return false;
+	return true;
+}
+
+static void run_in_lane(struct lane *lane, struct work *w)
+{
+	lane->running++;
+	begin_turn(lane, w);
+	list_append(&lane->active, &w->node);
+	queue(w);
+}
+
+static void leave_lane(struct lane *lane, struct work *w)
+{
+	list_remove(&w->node);
+	lane->running--;
+	list_for_each(next, &lane->waiting, struct work, node) {
+		if (!may_run(lane, next))
+			continue;
+		list_remove(&next->node);
+		run_in_lane(lane, next);
+		break;
 	}
-	list_remove(&next->node);
-	begin_turn(lane, next);
-	queue(next);
 }
 
 static void finish(uv_work_t *req, int status UNUSED)
@@ -132,7 +162,7 @@ static void finish(uv_work_t *req, int status UNUSED)
 	struct lane *lane = lane_of(w);
 	watchdog_note("the end of a worker job");
 	if (lane)
-		leave_lane(lane);
+		leave_lane(lane, w);
 	w->spec.on_done(w->spec.ctx, w->forgotten);
 	work_free(w);
 	running--;
@@ -143,20 +173,17 @@ struct work *work_start(struct loop *loop, const struct work_spec *spec)
 	struct work *w = new0(struct work);
 	w->spec = *spec;
 	w->loop = loop;
-	if (spec->render)
+	if (spec->render || spec->lookup)
 		w->session = xstrdup(spec->session ? spec->session : "");
 	w->spec.session = NULL;
 	list_init(&w->node);
 	struct lane *lane = lane_of(w);
-	if (lane && lane->running == lane->max) {
+	if (!lane)
+		queue(w);
+	else if (may_run(lane, w))
+		run_in_lane(lane, w);
+	else
 		wait_turn(lane, w);
-		return w;
-	}
-	if (lane) {
-		lane->running++;
-		begin_turn(lane, w);
-	}
-	queue(w);
 	return w;
 }
 

@@ -19,7 +19,10 @@ struct work_spec {
 	/* Computes on data from a session, under a deadline of its own (base/deadline.h). One such job runs at a
 	 * time, so a session with expensive data leaves the other threads, and a CPU, free. */
 	bool render;
-	/* Rendering jobs only: the session that the data belongs to. Sessions take turns: a job waits for at most
+	/* Looks up a name, which may take as long as a name server likes. Two such jobs run at a time, but never two
+	 * of one session. */
+	bool lookup;
+	/* Rendering and lookups only: the session that the work is for. Sessions take turns: a job waits for at most
 	 * one job of each other session. Copied; NULL counts as one session. */
 	const char *session;
 };

@@ -424,7 +424,7 @@ static int meet(struct rules *ret, const struct rule *wanted, const struct rule 
 	const struct rule *named = narrower(wanted, ceiling);
 	if (!named || wanted->address || wanted->deny || ceiling->deny)
 		return 0;
-	if (ceiling->first)
+	if (ceiling->first || !wanted->first)
 		return meet_ports(ret, wanted, ceiling, named, ceiling->first, ceiling->last, f);
 	return meet_ports(ret, wanted, ceiling, named, 80, 80, f) < 0 ||
 			       meet_ports(ret, wanted, ceiling, named, 443, 443, f) < 0 ?

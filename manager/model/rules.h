@@ -16,7 +16,7 @@
 #include "base/strv.h"
 
 /* Rules of one list, with those of its sets. */
-#define RULES_MAX 512
+#define RULES_MAX 256
 #define RULE_PORTS_MAX 16
 /* An entry of a list, in bytes. */
 #define RULE_TEXT_MAX 300

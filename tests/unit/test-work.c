@@ -163,6 +163,40 @@ static void sessions_take_turns_at_rendering(void **state)
 	close(v[0].gate[1]);
 }
 
+/* Lookups of session a never end. One of them runs, and the lookup of session b runs beside it. */
+static void lookups_of_one_session_do_not_delay_another(void **state)
+{
+	struct loop *loop = loop_new();
+	struct job slow[3] = { 0 }, quick = { .loop = loop };
+	for (size_t i = 0; i < ARRAY_LEN(slow); i++) {
+		slow[i].loop = loop;
+		assert_int_equal(pipe(slow[i].gate), 0);
+		work_start(loop, &(struct work_spec){ .fn = wait_at_the_gate,
+						      .on_done = on_done,
+						      .ctx = &slow[i],
+						      .lookup = true,
+						      .session = "a" });
+	}
+	assert_int_equal(pipe(quick.gate), 0);
+	assert_int_equal(write(quick.gate[1], "x", 1), 1);
+	work_start(loop,
+		   &(struct work_spec){
+			   .fn = wait_at_the_gate, .on_done = on_done, .ctx = &quick, .lookup = true, .session = "b" });
+	loop_run(loop);
+	assert_int_equal(quick.done, 1);
+	for (size_t i = 0; i < ARRAY_LEN(slow); i++) {
+		assert_int_equal(slow[i].done, 0);
+		assert_int_equal(write(slow[i].gate[1], "x", 1), 1);
+		while (!slow[i].done)
+			loop_run(loop);
+		close(slow[i].gate[0]);
+		close(slow[i].gate[1]);
+	}
+	loop_free(loop);
+	close(quick.gate[0]);
+	close(quick.gate[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +204,7 @@ int main(void)
 		cmocka_unit_test(forgotten_work_is_reported_as_forgotten),
 		cmocka_unit_test(bulk_work_and_rendering_leave_workers_for_others),
 		cmocka_unit_test(sessions_take_turns_at_rendering),
+		cmocka_unit_test(lookups_of_one_session_do_not_delay_another),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
