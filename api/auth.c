@@ -140,8 +140,9 @@ void auth_check(struct exchange *x, void (*next)(struct exchange *x))
 		return;
 	}
 	x->caller.remote = true;
-	if (exchange_field(x, "husk-server")) {
-		peers_check(x, next);
+	if (http_request_is_peer(x->request)) {
+		if (peers_accept(x))
+			next(x);
 		return;
 	}
 	if (!check_origin(x, tag))

@@ -98,10 +98,8 @@ void exchange_note_status(const struct exchange *x, int status)
 }
 
 /* Caches must not store an answer unless it allows that, and browsers must not guess its type. */
-static void add_usual_fields(const struct exchange *x, int status, struct http_fields *fields)
+static void add_usual_fields(struct http_fields *fields)
 {
-	if (x->prove)
-		x->prove(x, status, fields);
 	if (!http_fields_get(fields, "cache-control"))
 		http_fields_add(fields, "Cache-Control", "no-store");
 	http_fields_add(fields, "X-Content-Type-Options", "nosniff");
@@ -112,7 +110,7 @@ static void add_usual_fields(const struct exchange *x, int status, struct http_f
 
 bool exchange_begin(struct exchange *x, int status, struct http_fields *fields, int64_t length)
 {
-	add_usual_fields(x, status, fields);
+	add_usual_fields(fields);
 	exchange_note_status(x, status);
 	return http_reply_begin(x->request, status, fields, length);
 }
@@ -150,7 +148,7 @@ void exchange_reply_text(struct exchange *x, int status, struct http_fields *fie
 		fields = &own;
 	if (type)
 		http_fields_add(fields, "Content-Type", type);
-	add_usual_fields(x, status, fields);
+	add_usual_fields(fields);
 	if (!x->keeper || !x->keeper->keep(x, status, fields, body, n))
 		exchange_send(x, status, fields, body, n);
 }

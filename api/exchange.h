@@ -55,14 +55,11 @@ struct exchange {
 	void (*closed)(struct exchange *x);
 	void (*next)(struct exchange *x);	/* the step that follows an operation of auth.c, lookup.c or replay.c */
 	void (*after_link)(struct exchange *x); /* likewise, after links_check() */
-	char peer_nonce[33];			/* of a request that another server has signed (peers.c) */
-	/* Adds fields to the answer to such a request; NULL = none. */
-	void (*prove)(const struct exchange *x, int status, struct http_fields *fields);
-	const struct answer_keeper *keeper; /* NULL = answers are sent at once */
-	struct replay *replay;		    /* for the keeper */
-	const char *path;		    /* the route's, for the log; NULL = unknown */
-	bool streams;			    /* the answer will be a stream of events */
-	bool is_stream;			    /* the answer is one, and counts for the limit of its key */
+	const struct answer_keeper *keeper;	/* NULL = answers are sent at once */
+	struct replay *replay;			/* for the keeper */
+	const char *path;			/* the route's, for the log; NULL = unknown */
+	bool streams;				/* the answer will be a stream of events */
+	bool is_stream;				/* the answer is one, and counts for the limit of its key */
 	uint64_t started_ms;
 	/* A problem that is sent when the timer fires (exchange_fail()). */
 	json_t *late;

@@ -20,9 +20,8 @@
 struct candidate {
 	struct list node;
 	struct forward *forward;
-	char *path, *address; /* one of them */
-	char nonce[PEERS_NONCE_SIZE];
-	bool proven;
+	char *path;	   /* of a unix socket; NULL = a peer */
+	struct peer *peer; /* NULL = a unix socket */
 	struct http_client *client;
 	struct http_call *call; /* NULL = it has answered */
 	int status;
@@ -51,9 +50,11 @@ static void candidate_free(struct candidate *c)
 		return;
 	list_remove(&c->node);
 	http_call_free(c->call);
-	http_client_free(c->client);
+	if (c->peer)
+		peers_put(c->forward->exchange->api->peers, c->peer);
+	else
+		http_client_free(c->client);
 	free(c->path);
-	free(c->address);
 	free(c);
 }
 
@@ -76,33 +77,19 @@ static void forward_free(struct exchange *x)
 /* Not passed on: fields of one connection, fields that http/ writes itself, and the key. */
 static bool is_passed(const char *name)
 {
-	static const char *const stay[] = { "authorization",
-					    "connection",
-					    "content-length",
-					    "cookie",
-					    "date",
-					    "expect",
-					    "host",
-					    "husk-base",
-					    "husk-conversation",
-					    "husk-forwarded",
-					    "husk-key",
-					    "husk-server",
-					    "husk-tenant",
-					    "keep-alive",
-					    "te",
-					    "trailer",
-					    "transfer-encoding",
-					    "upgrade" };
+	static const char *const stay[] = {
+		"authorization", "connection",	      "content-length", "cookie",   "date",	   "expect",	 "host",
+		"husk-base",	 "husk-conversation", "husk-forwarded", "husk-key", "husk-tenant", "keep-alive", "te",
+		"trailer",	 "transfer-encoding", "upgrade"
+	};
 	for (size_t i = 0; i < ARRAY_LEN(stay); i++)
 		if (streq(name, stay[i]))
 			return false;
 	return true;
 }
 
-/* Says who the caller is, and proves it to a server on another machine. */
-static void mark(const struct exchange *x, struct http_fields *fields, struct candidate *c, const char *method,
-		 const char *target)
+/* Says who the caller is. */
+static void mark(const struct exchange *x, struct http_fields *fields)
 {
 	http_fields_add(fields, "Husk-Forwarded", x->caller.remote ? "remote" : "local");
 	http_fields_add(fields, "Husk-Tenant", x->caller.tenant);
@@ -111,8 +98,6 @@ static void mark(const struct exchange *x, struct http_fields *fields, struct ca
 	AUTO(freep) char *base = links_base(x);
 	if (*base)
 		http_fields_add(fields, "Husk-Base", base);
-	if (c->address)
-		peers_sign(x, fields, c->address, method, target, c->nonce);
 }
 
 /* --- the request --------------------------------------------------------------------------------------------------- */
@@ -144,7 +129,7 @@ static void pass_on(struct forward *w)
 	AUTO(buf_release) struct buf target = target_of(x);
 	if (!pass_admit(x))
 		return;
-	mark(x, &fields, w->owner, http_request_head(x->request)->method_name, buf_str(&target));
+	mark(x, &fields);
 	struct pass_spec spec = { .client = w->owner->client,
 				  .target = buf_str(&target),
 				  .fields = &fields,
@@ -178,7 +163,6 @@ static void on_probe_head(void *ctx, const struct http_head *head)
 {
 	struct candidate *c = ctx;
 	c->status = head->status;
-	c->proven = !c->address || peers_is_proven(c->forward->exchange, head, c->nonce);
 }
 
 static void on_probe_data(void *ctx UNUSED, const void *data UNUSED, size_t n UNUSED)
@@ -190,7 +174,7 @@ static void on_probed(void *ctx, const char *error)
 	struct candidate *c = ctx;
 	struct forward *w = c->forward;
 	c->call = NULL;
-	if (!error && c->status == 200 && c->proven && !w->owner) {
+	if (!error && c->status == 200 && !w->owner) {
 		list_remove(&c->node);
 		list_init(&c->node);
 		w->owner = c;
@@ -208,30 +192,23 @@ static int dial(void *ctx)
 	return sockets_dial(c->path);
 }
 
-/* Exactly one of path and address is set. */
-static void probe(struct forward *w, const char *path, const char *address)
+/* Exactly one of path and peer is set. Takes the peer. */
+static void probe(struct forward *w, const char *path, struct peer *peer)
 {
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(fail_release) struct fail invalid = { 0 };
 	const struct exchange *x = w->exchange;
 	AUTO(freep) char *target = xasprintf(PREFIX "%s?brief=true", x->session);
 	struct candidate *c = new0(struct candidate);
-	struct http_client_spec spec = { .loop = x->api->spec.loop, .connect_ms = SEARCH_MS };
 	c->forward = w;
 	c->path = path ? xstrdup(path) : NULL;
-	c->address = address ? xstrdup(address) : NULL;
+	c->peer = peer;
 	list_append(&w->candidates, &c->node);
-	mark(x, &fields, c, "GET", target);
-	spec.address = spec.host = address;
-	if (path) {
-		spec.dial = dial;
-		spec.dial_ctx = c;
-	}
-	c->client = http_client_new(&spec, &invalid);
-	if (!c->client) {
-		candidate_free(c);
-		return;
-	}
+	mark(x, &fields);
+	c->client = peer ? peer_client(peer) :
+			   http_client_new(
+				   &(struct http_client_spec){ .loop = x->api->spec.loop, .dial = dial, .dial_ctx = c },
+				   &invalid);
 	c->call = http_call_new(c->client, &(struct http_call_spec){ .method = "GET",
 								     .target = target,
 								     .fields = &fields,
@@ -251,8 +228,9 @@ static void search(struct exchange *x)
 		if (!own || !streq(paths.v[i], own))
 			probe(w, paths.v[i], NULL);
 	/* Without the store's key, the other server would not believe this one. */
-	if (w->address && manager_can_sign(x->api->spec.manager))
-		probe(w, NULL, w->address);
+	struct peer *peer = w->address ? peers_take(x->api->peers, w->address) : NULL;
+	if (peer)
+		probe(w, NULL, peer);
 	w->timer = timer_new(x->api->spec.loop, on_timer, w);
 	timer_start(w->timer, list_empty(&w->candidates) ? 0 : SEARCH_MS, 0);
 }
@@ -262,7 +240,8 @@ void forward_begin(struct exchange *x, const char *address, void (*here)(struct 
 	struct forward *w = new0(struct forward);
 	w->exchange = x;
 	w->here = here;
-	w->address = address && *address ? xstrdup(address) : NULL;
+	const char *own = x->api->spec.config->advertise;
+	w->address = address && *address && !(own && streq(own, address)) ? xstrdup(address) : NULL;
 	list_init(&w->candidates);
 	x->data = w;
 	x->closed = forward_free;

@@ -13,6 +13,7 @@ struct conversations;
 struct http_request;
 struct http_server;
 struct page_file;
+struct peers;
 
 struct api_caller {
 	const char *tenant;
@@ -61,6 +62,7 @@ struct api {
 	struct list listeners; /* of struct listener_tag */
 	struct list exchanges; /* of struct exchange */
 	struct conversations *conversations;
+	struct peers *peers;
 	struct listener_tag local;
 	const char *socket;	      /* path of its socket in the state folder; NULL = none */
 	size_t n_streams;	      /* open streams of events and terminals */

@@ -1,130 +1,206 @@
 #include "api/peers.h"
 
-#include <errno.h>
-#include <sys/random.h>
-#include <time.h>
-
 #include "api/host.h"
-#include "api/links.h"
 #include "base/alloc.h"
-#include "base/parse.h"
+#include "base/log.h"
+#include "http/client.h"
+#include "http/server.h"
 
-/* Clocks of servers may differ by this. */
-#define SKEW_SECONDS 60
-#define NONCE_CHARS "0123456789abcdef"
+/* If more servers are known, those that were used least recently are forgotten. */
+#define KNOWN_MAX 64
+#define RETRY_MS 1000
+#define CONNECT_MS 3000
 
-static const char *value_of(const struct http_fields *fields, const char *name)
+struct peer {
+	struct list node;
+	char *address;
+	struct http_client *client;
+	unsigned users;
+};
+
+struct peers {
+	struct api *api;
+	struct tls_context *tls;      /* NULL = the key is not loaded yet */
+	struct tls_context *listener; /* the certificate of the listener; NULL = plain */
+	struct list known;	      /* of struct peer, the least recently used first */
+	size_t n_known;
+	struct op *op; /* loads the key */
+	struct timer *retry;
+};
+
+/* --- the secret ---------------------------------------------------------------------------------------------------- */
+
+/* The store's key must be loaded. */
+static void use_key(struct peers *p)
 {
-	const char *value = http_fields_get(fields, name);
-	return value ? value : "";
+	AUTO(fail_release) struct fail f = { 0 };
+	char secret[MANAGER_SIGNATURE_SIZE];
+	if (p->tls)
+		return;
+	manager_sign(p->api->spec.manager, "the secret of servers that share this store", secret);
+	p->tls = tls_context_shared(secret, &f);
+	if (!p->tls)
+		log_error("other servers cannot be reached: %s", f.message);
+	else if (p->api->spec.config->advertise)
+		http_server_accept_peers(p->api->server, p->tls);
+	if (p->tls && p->listener)
+		tls_context_add_shared(p->listener, secret);
+	explicit_bzero(secret, sizeof(secret));
 }
 
-/* The signed text. Each part is one line, and values of fields have no line breaks. */
-static char *request_text(const struct http_fields *fields, const char *address, const char *method, const char *target,
-			  const char *stamp)
+static void on_key(void *ctx, const struct fail *f)
 {
-	return xasprintf("server 1\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", address, method, target, stamp,
-			 value_of(fields, "husk-forwarded"), value_of(fields, "husk-tenant"),
-			 value_of(fields, "husk-key"), value_of(fields, "husk-base"));
-}
-
-static char *answer_text(const char *nonce, int status)
-{
-	return xasprintf("server 1 answer\n%s\n%d", nonce, status);
-}
-
-static void make_nonce(char nonce[PEERS_NONCE_SIZE])
-{
-	uint8_t raw[(PEERS_NONCE_SIZE - 1) / 2];
-	if (getrandom(raw, sizeof(raw), 0) != (ssize_t)sizeof(raw))
-		abort();
-	for (size_t i = 0; i < sizeof(raw); i++)
-		snprintf(nonce + 2 * i, 3, "%02x", raw[i]);
-}
-
-void peers_sign(const struct exchange *x, struct http_fields *fields, const char *address, const char *method,
-		const char *target, char nonce[PEERS_NONCE_SIZE])
-{
-	char signature[MANAGER_SIGNATURE_SIZE];
-	make_nonce(nonce);
-	AUTO(freep) char *stamp = xasprintf("%llu %s", (unsigned long long)time(NULL), nonce);
-	AUTO(freep) char *text = request_text(fields, address, method, target, stamp);
-	manager_sign(x->api->spec.manager, text, signature);
-	http_fields_addf(fields, PEERS_FIELD, "%s %s", stamp, signature);
-}
-
-/* Splits "TIME NONCE SIGNATURE". */
-static bool split(const char *value, char **ret_stamp, char nonce[PEERS_NONCE_SIZE], const char **ret_signature)
-{
-	const char *first = strchr(value, ' '), *second = first ? strchr(first + 1, ' ') : NULL;
-	if (!second || second - first != PEERS_NONCE_SIZE || strspn(first + 1, NONCE_CHARS) != PEERS_NONCE_SIZE - 1)
-		return false;
-	memcpy(nonce, first + 1, PEERS_NONCE_SIZE - 1);
-	nonce[PEERS_NONCE_SIZE - 1] = '\0';
-	*ret_stamp = xstrndup(value, (size_t)(second - value));
-	*ret_signature = second + 1;
-	return true;
-}
-
-static bool is_recent(const char *stamp)
-{
-	uint64_t at, now = (uint64_t)time(NULL);
-	AUTO(freep) char *digits = xstrndup(stamp, strcspn(stamp, " "));
-	return parse_u64(digits, &at) == 0 && at + SKEW_SECONDS >= now && at <= now + SKEW_SECONDS;
-}
-
-static void prove(const struct exchange *x, int status, struct http_fields *fields)
-{
-	char signature[MANAGER_SIGNATURE_SIZE];
-	AUTO(freep) char *text = answer_text(x->peer_nonce, status);
-	manager_sign(x->api->spec.manager, text, signature);
-	http_fields_add(fields, PEERS_FIELD, signature);
-}
-
-static bool is_genuine(struct exchange *x)
-{
-	const struct http_head *head = http_request_head(x->request);
-	const char *own = x->api->spec.config->advertise, *signature = NULL;
-	AUTO(freep) char *stamp = NULL;
-	char nonce[PEERS_NONCE_SIZE];
-	if (!own || !split(exchange_field(x, "husk-server"), &stamp, nonce, &signature) || !is_recent(stamp))
-		return false;
-	AUTO(freep) char *text =
-		request_text(&head->fields, own, head->method_name, (const char *)head->target.data, stamp);
-	if (!manager_is_signed(x->api->spec.manager, text, signature))
-		return false;
-	memcpy(x->peer_nonce, nonce, sizeof(x->peer_nonce));
-	x->prove = prove;
-	return true;
-}
-
-static void check(struct exchange *x)
-{
-	if (!is_genuine(x)) {
-		exchange_problem(x, 401, "The proof of the other server is not valid.",
-				 "Servers that share a store need the same ENCRYPTION_KEY, clocks that agree, and "
-				 "HUSK_ADVERTISE with the address that others use.");
+	struct peers *p = ctx;
+	p->op = NULL;
+	if (!f) {
+		use_key(p);
 		return;
 	}
+	log_warning("requests of other servers are not accepted yet: %s", f->message);
+	timer_start(p->retry, RETRY_MS, 0);
+}
+
+static void load_key(void *ctx)
+{
+	struct peers *p = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	if (p->api->closing)
+		return;
+	p->op = manager_prepare_signing(p->api->spec.manager, &(struct signing_request){ .on_done = on_key, .ctx = p },
+					&f);
+	if (!p->op)
+		timer_start(p->retry, RETRY_MS, 0);
+}
+
+/* --- clients ------------------------------------------------------------------------------------------------------- */
+
+static void peer_free(struct peers *p, struct peer *peer)
+{
+	list_remove(&peer->node);
+	p->n_known--;
+	http_client_free(peer->client);
+	free(peer->address);
+	free(peer);
+}
+
+static struct peer *peer_find(struct peers *p, const char *address)
+{
+	list_for_each(peer, &p->known, struct peer, node)
+		if (streq(peer->address, address))
+			return peer;
+	return NULL;
+}
+
+static struct peer *peer_new(struct peers *p, const char *address)
+{
+	AUTO(fail_release) struct fail invalid = { 0 };
+	struct http_client *client = http_client_new(&(struct http_client_spec){ .loop = p->api->spec.loop,
+										 .address = address,
+										 .host = address,
+										 .tls = p->tls,
+										 .connect_ms = CONNECT_MS },
+						     &invalid);
+	if (!client)
+		return NULL;
+	struct peer *peer = new0(struct peer);
+	peer->client = client;
+	peer->address = xstrdup(address);
+	p->n_known++;
+	return peer;
+}
+
+static void forget_old(struct peers *p)
+{
+	list_for_each(peer, &p->known, struct peer, node)
+		if (p->n_known > KNOWN_MAX && !peer->users)
+			peer_free(p, peer);
+}
+
+struct peer *peers_take(struct peers *p, const char *address)
+{
+	if (manager_can_sign(p->api->spec.manager))
+		use_key(p);
+	if (!p->tls)
+		return NULL;
+	struct peer *peer = peer_find(p, address);
+	if (peer)
+		list_remove(&peer->node);
+	else
+		peer = peer_new(p, address);
+	if (!peer)
+		return NULL;
+	list_append(&p->known, &peer->node);
+	peer->users++;
+	forget_old(p);
+	return peer;
+}
+
+struct peer *peers_put(struct peers *p, struct peer *peer)
+{
+	if (!peer)
+		return NULL;
+	peer->users--;
+	forget_old(p);
+	return NULL;
+}
+
+struct http_client *peer_client(const struct peer *peer)
+{
+	return peer->client;
+}
+
+/* --- requests of peers --------------------------------------------------------------------------------------------- */
+
+bool peers_accept(struct exchange *x)
+{
 	const char *tenant = exchange_field(x, "husk-tenant"), *key = exchange_field(x, "husk-key");
-	caller_release(&x->caller);
-	x->caller = (struct caller){ .tenant = xstrdup(tenant ? tenant : ""),
+	if (!tenant || !exchange_field(x, "husk-forwarded")) {
+		exchange_problem(x, 400, "The other server does not say for whom it asks.",
+				 "Run the same version of Husk on all servers.");
+		return false;
+	}
+	x->caller = (struct caller){ .tenant = xstrdup(tenant),
 				     .key = key ? xstrdup(key) : NULL,
 				     .scopes = SCOPES_ALL,
 				     .forwarded = true,
 				     .remote = true };
-	x->after_link(x);
+	return true;
 }
 
-void peers_check(struct exchange *x, void (*next)(struct exchange *x))
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+struct peers *peers_new(struct api *api)
 {
-	x->after_link = next;
-	links_prepare(x, check);
+	struct peers *p = new0(struct peers);
+	p->api = api;
+	list_init(&p->known);
+	p->retry = timer_new(api->spec.loop, load_key, p);
+	if (api->spec.for_all && api->spec.config->advertise)
+		timer_start(p->retry, 0, 0);
+	return p;
 }
 
-bool peers_is_proven(const struct exchange *x, const struct http_head *head, const char *nonce)
+void peers_accept_on(struct peers *p, struct tls_context *tls)
 {
-	AUTO(freep) char *text = answer_text(nonce, head->status);
-	const char *signature = http_fields_get(&head->fields, "husk-server");
-	return signature && manager_is_signed(x->api->spec.manager, text, signature);
+	p->listener = tls;
+}
+
+void peers_stop(struct peers *p)
+{
+	timer_stop(p->retry);
+	if (p->op)
+		op_cancel(p->op);
+	p->op = NULL;
+}
+
+struct peers *peers_free(struct peers *p)
+{
+	if (!p)
+		return NULL;
+	list_for_each(peer, &p->known, struct peer, node)
+		peer_free(p, peer);
+	timer_free(p->retry);
+	tls_context_free(p->tls);
+	free(p);
+	return NULL;
 }

@@ -6,6 +6,7 @@
 #include "api/conversations.h"
 #include "api/exchange.h"
 #include "api/login.h"
+#include "api/peers.h"
 #include "api/steps.h"
 #include "base/alloc.h"
 #include "http/server.h"
@@ -28,6 +29,7 @@ struct api *api_new(const struct api_spec *spec)
 	server.limits.connections = (unsigned)spec->config->serve_max_connections;
 	a->server = http_server_new(spec->loop, &server);
 	a->local_server = http_server_new(spec->loop, &server);
+	a->peers = peers_new(a);
 	return a;
 }
 
@@ -50,6 +52,7 @@ struct api *api_free(struct api *a)
 	exchanges_drop(a);
 	http_server_free(a->server);
 	http_server_free(a->local_server);
+	peers_free(a->peers);
 	conversations_free(a->conversations);
 	login_codes_drop(a);
 	free(a->counts);
@@ -63,6 +66,7 @@ void api_cancel(struct api *a)
 {
 	http_server_close(a->server);
 	http_server_close(a->local_server);
+	peers_stop(a->peers);
 	a->closing = true;
 }
 
@@ -96,6 +100,8 @@ int api_listen_tcp(struct api *a, int fd, struct tls_context *tls, const char *o
 	tag->origin = xstrdup(origin);
 	add_hosts(tag, origin, hosts);
 	list_append(&a->listeners, &tag->node);
+	if (tls)
+		peers_accept_on(a->peers, tls);
 	return http_server_listen(a->server, fd, tls, tag);
 }
 

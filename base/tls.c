@@ -21,28 +21,38 @@
 	X(ERR_reason_error_string)                                                                                     \
 	X(SSL_CTX_ctrl)                                                                                                \
 	X(SSL_CTX_free)                                                                                                \
+	X(SSL_CTX_get_ex_data)                                                                                         \
 	X(SSL_CTX_load_verify_file)                                                                                    \
 	X(SSL_CTX_new)                                                                                                 \
+	X(SSL_CTX_set_ciphersuites)                                                                                    \
 	X(SSL_CTX_set_default_verify_paths)                                                                            \
+	X(SSL_CTX_set_ex_data)                                                                                         \
+	X(SSL_CTX_set_num_tickets)                                                                                     \
 	X(SSL_CTX_set_options)                                                                                         \
+	X(SSL_CTX_set_psk_client_callback)                                                                             \
+	X(SSL_CTX_set_psk_server_callback)                                                                             \
 	X(SSL_CTX_set_verify)                                                                                          \
 	X(SSL_CTX_use_PrivateKey_file)                                                                                 \
 	X(SSL_CTX_use_certificate_chain_file)                                                                          \
 	X(SSL_ctrl)                                                                                                    \
 	X(SSL_do_handshake)                                                                                            \
 	X(SSL_free)                                                                                                    \
+	X(SSL_get_SSL_CTX)                                                                                             \
 	X(SSL_get_error)                                                                                               \
 	X(SSL_get_verify_result)                                                                                       \
 	X(SSL_is_init_finished)                                                                                        \
 	X(SSL_new)                                                                                                     \
 	X(SSL_read)                                                                                                    \
+	X(SSL_session_reused)                                                                                          \
 	X(SSL_set1_host)                                                                                               \
 	X(SSL_set_accept_state)                                                                                        \
 	X(SSL_set_bio)                                                                                                 \
 	X(SSL_set_connect_state)                                                                                       \
+	X(SSL_set_verify)                                                                                              \
 	X(SSL_shutdown)                                                                                                \
 	X(SSL_write)                                                                                                   \
 	X(TLS_client_method)                                                                                           \
+	X(TLS_method)                                                                                                  \
 	X(TLS_server_method)                                                                                           \
 	X(X509_verify_cert_error_string)
 
@@ -54,15 +64,23 @@ static struct library libssl = LIBRARY(FUNCTIONS, "libhusk-ssl.so.3", "libssl.so
 
 struct tls_context {
 	SSL_CTX *ctx;
+	char *secret; /* NULL = none */
+	bool shared;  /* without certificates: both sides must prove the secret */
 };
 
 struct tls {
 	SSL *ssl;
 	BIO *in, *out;	  /* owned by ssl */
 	struct buf early; /* data to send once the handshake has ended */
+	bool shared;	  /* nothing but the secret is accepted */
 	bool failed;
 	char error[160];
 };
+
+/* The name of the secret in the handshake, which OpenSSL asks for. */
+#define SECRET_NAME "husk"
+/* Where a SSL_CTX has its context. */
+#define CONTEXT_SLOT 0
 
 static const char *last_reason(void)
 {
@@ -70,7 +88,14 @@ static const char *last_reason(void)
 	return reason ? reason : "no reason was given";
 }
 
-static struct tls_context *context_new(bool server, struct fail *f)
+enum side { SERVER, CLIENT, BOTH };
+
+static const SSL_METHOD *method_of(enum side side)
+{
+	return side == SERVER ? lib.TLS_server_method() : side == CLIENT ? lib.TLS_client_method() : lib.TLS_method();
+}
+
+static struct tls_context *context_new(enum side side, struct fail *f)
 {
 	if (!library_load(&libssl)) {
 		fail_set(f, FAIL_INTERNAL, "cannot load OpenSSL (libssl 3)");
@@ -78,7 +103,7 @@ static struct tls_context *context_new(bool server, struct fail *f)
 		return NULL;
 	}
 	struct tls_context *c = new0(struct tls_context);
-	c->ctx = lib.SSL_CTX_new(server ? lib.TLS_server_method() : lib.TLS_client_method());
+	c->ctx = lib.SSL_CTX_new(method_of(side));
 	if (!c->ctx) {
 		fail_set(f, FAIL_INTERNAL, "cannot set up OpenSSL: %s", last_reason());
 		free(c);
@@ -92,7 +117,7 @@ static struct tls_context *context_new(bool server, struct fail *f)
 
 struct tls_context *tls_context_server(const char *certificate, const char *key, struct fail *f)
 {
-	struct tls_context *c = context_new(true, f);
+	struct tls_context *c = context_new(SERVER, f);
 	if (!c)
 		return NULL;
 	lib.ERR_clear_error();
@@ -107,7 +132,7 @@ struct tls_context *tls_context_server(const char *certificate, const char *key,
 
 struct tls_context *tls_context_client(const char *ca_file, struct fail *f)
 {
-	struct tls_context *c = context_new(false, f);
+	struct tls_context *c = context_new(CLIENT, f);
 	if (!c)
 		return NULL;
 	lib.ERR_clear_error();
@@ -120,10 +145,65 @@ struct tls_context *tls_context_client(const char *ca_file, struct fail *f)
 	return tls_context_free(c);
 }
 
+/* --- a shared secret ----------------------------------------------------------------------------------------------- */
+
+/* Returns the length of the secret, 0 = none. The context may be freed while the SSL_CTX is still in use. */
+static unsigned copy_secret(const SSL *ssl, unsigned char *ret, unsigned max)
+{
+	const struct tls_context *c = lib.SSL_CTX_get_ex_data(lib.SSL_get_SSL_CTX(ssl), CONTEXT_SLOT);
+	size_t n = c && c->secret ? strlen(c->secret) : 0;
+	if (!n || n > max)
+		return 0;
+	memcpy(ret, c->secret, n);
+	return (unsigned)n;
+}
+
+static unsigned on_server_secret(SSL *ssl, const char *name, unsigned char *ret, unsigned max)
+{
+	return streq(name, SECRET_NAME) ? copy_secret(ssl, ret, max) : 0;
+}
+
+static unsigned on_client_secret(SSL *ssl, const char *hint UNUSED, char *name, unsigned name_max, unsigned char *ret,
+				 unsigned max)
+{
+	snprintf(name, name_max, "%s", SECRET_NAME);
+	return copy_secret(ssl, ret, max);
+}
+
+/* Without tickets, a session that is called resumed is one that began with the secret. */
+void tls_context_add_shared(struct tls_context *c, const char *secret)
+{
+	if (!c->secret)
+		c->secret = xstrdup(secret);
+	lib.SSL_CTX_set_ex_data(c->ctx, CONTEXT_SLOT, c);
+	lib.SSL_CTX_set_options(c->ctx, SSL_OP_NO_TICKET);
+	lib.SSL_CTX_set_num_tickets(c->ctx, 0);
+	lib.SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+	lib.SSL_CTX_set_psk_server_callback(c->ctx, on_server_secret);
+}
+
+struct tls_context *tls_context_shared(const char *secret, struct fail *f)
+{
+	struct tls_context *c = context_new(BOTH, f);
+	if (!c)
+		return NULL;
+	c->shared = true;
+	/* OpenSSL uses such a secret only with SHA-256, and a server with a certificate would prefer another hash. */
+	lib.SSL_CTX_set_ciphersuites(c->ctx, "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256");
+	lib.SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, NULL);
+	lib.SSL_CTX_set_psk_client_callback(c->ctx, on_client_secret);
+	tls_context_add_shared(c, secret);
+	return c;
+}
+
 struct tls_context *tls_context_free(struct tls_context *c)
 {
 	if (!c)
 		return NULL;
+	lib.SSL_CTX_set_ex_data(c->ctx, CONTEXT_SLOT, NULL);
+	if (c->secret)
+		explicit_bzero(c->secret, strlen(c->secret));
+	free(c->secret);
 	lib.SSL_CTX_free(c->ctx);
 	free(c);
 	return NULL;
@@ -133,6 +213,7 @@ struct tls *tls_new(struct tls_context *c, const char *host)
 {
 	struct tls *t = new0(struct tls);
 	t->early.max = EARLY_MAX;
+	t->shared = c->shared;
 	t->ssl = lib.SSL_new(c->ctx);
 	t->in = t->ssl ? lib.BIO_new(lib.BIO_s_mem()) : NULL;
 	t->out = t->in ? lib.BIO_new(lib.BIO_s_mem()) : NULL;
@@ -144,6 +225,11 @@ struct tls *tls_new(struct tls_context *c, const char *host)
 		return t;
 	}
 	lib.SSL_set_connect_state(t->ssl);
+	if (c->shared) {
+		/* No authority is trusted, so a server that sends a certificate is rejected. */
+		lib.SSL_set_verify(t->ssl, SSL_VERIFY_PEER, NULL);
+		return t;
+	}
 	lib.SSL_ctrl(t->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)host);
 	return lib.SSL_set1_host(t->ssl, host) == 1 ? t : tls_free(t);
 }
@@ -203,6 +289,8 @@ static int shake_hands(struct tls *t)
 	int r = lib.SSL_do_handshake(t->ssl);
 	if (r != 1)
 		return must_wait(t, r) ? 0 : set_error(t);
+	if (t->shared && !lib.SSL_session_reused(t->ssl))
+		return set_error(t);
 	int written = write_plain(t, t->early.data, t->early.len);
 	buf_release(&t->early);
 	return written;
@@ -252,6 +340,11 @@ void tls_finish(struct tls *t, struct buf *out)
 	if (!t->failed && lib.SSL_is_init_finished(t->ssl))
 		lib.SSL_shutdown(t->ssl);
 	move_out(t, out);
+}
+
+bool tls_is_shared(const struct tls *t)
+{
+	return !t->failed && lib.SSL_is_init_finished(t->ssl) && lib.SSL_session_reused(t->ssl);
 }
 
 const char *tls_error(const struct tls *t)

@@ -13,11 +13,17 @@ struct tls;	    /* one connection */
 struct tls_context *tls_context_server(const char *certificate, const char *key, struct fail *f);
 /* ca_file NULL = the system's authorities. */
 struct tls_context *tls_context_client(const char *ca_file, struct fail *f);
+/* For programs that have the same secret: both sides prove that they know it, with TLS 1.3 and without certificates. The
+ * secret is copied; at most TLS_SECRET_MAX bytes. The context is for both sides. */
+#define TLS_SECRET_MAX 255
+struct tls_context *tls_context_shared(const char *secret, struct fail *f);
+/* A server with a certificate also accepts such clients from now on. Its other clients cannot resume sessions. */
+void tls_context_add_shared(struct tls_context *c, const char *secret);
 /* Connections keep it alive. Accepts NULL, returns NULL. */
 struct tls_context *tls_context_free(struct tls_context *c);
 
-/* host is the name that the server's certificate must prove; NULL on the server's side. Returns NULL if memory is short
- * or the name is invalid. */
+/* host is the name that the server's certificate must prove; NULL on the server's side. A shared secret proves no name.
+ * Returns NULL if memory is short or the name is invalid. */
 struct tls *tls_new(struct tls_context *c, const char *host);
 /* Accepts NULL, returns NULL. */
 struct tls *tls_free(struct tls *t);
@@ -31,6 +37,8 @@ int tls_receive(struct tls *t, const void *data, size_t n, struct buf *plain, st
 int tls_send(struct tls *t, const void *data, size_t n, struct buf *out);
 /* Appends the closing message (close_notify). */
 void tls_finish(struct tls *t, struct buf *out);
+/* True once the peer has proved that it has the shared secret. */
+bool tls_is_shared(const struct tls *t);
 /* Why the connection failed; a sentence without its subject. */
 const char *tls_error(const struct tls *t);
 

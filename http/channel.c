@@ -88,6 +88,19 @@ static void receive_cipher(struct channel *c, const void *data, size_t n)
 		report_end(c, r < 0 ? r : 0);
 }
 
+void channel_start_tls(struct channel *c, struct tls *tls, const void *data, size_t n)
+{
+	enter(c);
+	c->tls = tls;
+	receive_cipher(c, data, n);
+	leave(c);
+}
+
+bool channel_is_shared(const struct channel *c)
+{
+	return c->tls && tls_is_shared(c->tls);
+}
+
 static void deliver_unread(struct channel *c)
 {
 	AUTO(buf_release) struct buf data = c->unread;

@@ -24,6 +24,11 @@ struct channel_ops {
 /* Takes ownership of the connected socket, on success and on failure. tls NULL = plain; otherwise the channel owns it.
  * Returns NULL and sets errno on failure. */
 struct channel *channel_new(struct loop *loop, int fd, struct tls *tls, const struct channel_ops *ops, void *ctx);
+/* Call it from on_data of a plain channel: these bytes and all that follow are TLS. Takes ownership of tls. on_data is
+ * called from inside it; the channel may be freed when it returns. */
+void channel_start_tls(struct channel *c, struct tls *tls, const void *data, size_t n);
+/* True if the peer has proved a shared secret (tls_context_shared()). */
+bool channel_is_shared(const struct channel *c);
 /* Closes at once. Accepts NULL, returns NULL. */
 struct channel *channel_free(struct channel *c);
 /* Gives the channel another owner. */

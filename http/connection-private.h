@@ -52,6 +52,7 @@ struct http_connection {
 	struct buf out;	     /* for the heads of answers */
 	bool feeding, freed;
 	bool head_ready; /* a head waits to be handled */
+	bool known;	 /* plain or TLS */
 };
 
 /* For connection-reply.c: the answer to the current request is complete. */

@@ -12,6 +12,11 @@ void *http_request_tag(const struct http_request *r)
 	return r->c->tag;
 }
 
+bool http_request_is_peer(const struct http_request *r)
+{
+	return channel_is_shared(r->c->channel);
+}
+
 int http_request_fd(const struct http_request *r)
 {
 	return channel_fd(r->c->channel);

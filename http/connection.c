@@ -14,6 +14,8 @@
 
 /* Unsent answers above which no further request of the connection is handled. */
 #define UNSENT_MAX (1u << 20)
+/* The type of a record with a handshake. No request begins with it. */
+#define TLS_FIRST_BYTE 22
 
 const struct http_limits http_limits_default = {
 	.connections = 256,
@@ -312,9 +314,24 @@ void http_connection_answered(struct http_connection *c)
 
 /* --- the channel's events */
 
+/* Peers use TLS on plain listeners too. */
+static void begin_tls(struct http_connection *c, const void *data, size_t n)
+{
+	if (c->host->peers)
+		channel_start_tls(c->channel, tls_new(c->host->peers, /* host= */ NULL), data, n);
+	else
+		http_connection_close(c);
+}
+
 static void on_data(void *ctx, const void *data, size_t n)
 {
 	struct http_connection *c = ctx;
+	bool tls = !c->known && *(const uint8_t *)data == TLS_FIRST_BYTE;
+	c->known = true;
+	if (tls) {
+		begin_tls(c, data, n);
+		return;
+	}
 	if (c->input.len) {
 		buf_add(&c->input, data, n);
 		process_input(c);
@@ -399,6 +416,7 @@ static struct http_connection *make(struct http_host *host, int fd, struct tls_c
 	c->tag = tag;
 	c->request.c = c;
 	c->request.body_ended = true;
+	c->known = tls;
 	list_append(&host->connections, &c->node);
 	host->n++;
 	c->timer = timer_new(host->loop, on_timer, c);

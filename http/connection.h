@@ -13,7 +13,8 @@ struct http_host {
 	struct list connections;
 	unsigned n;
 	bool draining;
-	int64_t date_at; /* the second that `date` names */
+	struct tls_context *peers; /* http_server_accept_peers(); NULL = none */
+	int64_t date_at;	   /* the second that `date` names */
 	char date[40];
 };
 

@@ -17,6 +17,9 @@ void *http_request_tag(const struct http_request *r);
 /* The socket of the connection, for its peer's address; must not be read or written. */
 int http_request_fd(const struct http_request *r);
 
+/* True if the sender is a peer (http_server_accept_peers()). */
+bool http_request_is_peer(const struct http_request *r);
+
 /* Counts the connection as one of this owner, a name that the caller chooses. False if the owner has `most` others that
  * all work on a request; else the one that has waited longest for its next request is closed. */
 bool http_request_claim(struct http_request *r, const char *owner, unsigned most);

@@ -49,6 +49,11 @@ struct http_server *http_server_free(struct http_server *s)
 	return NULL;
 }
 
+void http_server_accept_peers(struct http_server *s, struct tls_context *peers)
+{
+	s->host.peers = peers;
+}
+
 void http_server_close(struct http_server *s)
 {
 	http_connections_close(&s->host);

@@ -17,6 +17,10 @@ struct http_server *http_server_free(struct http_server *s);
 int http_server_listen(struct http_server *s, int fd, struct tls_context *tls, void *tag);
 /* Takes ownership of a connected socket, as if a listener had accepted it. */
 void http_server_adopt(struct http_server *s, int fd, struct tls_context *tls, void *tag);
+/* Programs that have the secret of this context may connect over TLS to all plain listeners from now on
+ * (tls_context_shared()); http_request_is_peer() is true for their requests. The caller frees the context after the
+ * server. A listener with TLS accepts them if its context does. */
+void http_server_accept_peers(struct http_server *s, struct tls_context *peers);
 /* Closes all connections; their requests are reported as closed. */
 void http_server_close(struct http_server *s);
 /* Stops accepting. Idle connections are closed; the others are closed after their answer. */

@@ -256,8 +256,8 @@ const struct setting config_settings[] = {
 	  DESCRIBE(
 		  SERVER,
 		  "ADDRESS:PORT under which other servers with the same store reach this `husk serve`. They pass requests "
-		  "for its sessions on to it (docs/scale.md). The address is a number, and the way there must be private: "
-		  "these requests are signed but not encrypted.",
+		  "for its sessions on to it, encrypted and with proof of the store's key on both sides (docs/scale.md). "
+		  "The host of the address is a number, not a name.",
 		  "10.0.3.7:8765") },
 	{ NUMBER("SERVE_MAX_CONNECTIONS", serve_max_connections, "256", 1, 65536),
 	  DESCRIBE(

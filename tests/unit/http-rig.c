@@ -72,6 +72,9 @@ static void on_request(void *ctx, struct http_request *r)
 	rig->requests++;
 	if (streq(target, "/text") || streq(target, "/drop")) {
 		http_reply(r, 200, NULL, "hello", 5);
+	} else if (streq(target, "/peer")) {
+		const char *who = http_request_is_peer(r) ? "peer" : "stranger";
+		http_reply(r, 200, NULL, who, strlen(who));
 	} else if (streq(target, "/echo")) {
 		http_request_collect(r, 100, echo_body, echo_new(rig, r));
 	} else if (streq(target, "/count")) {

@@ -300,6 +300,13 @@ static const char *data_file(const char *name)
 	return path;
 }
 
+static void use_client(struct rig *r, const struct http_client_spec *spec)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	http_client_free(r->client);
+	r->client = http_client_new(spec, &f);
+}
+
 static void tls_carries_requests(void **state)
 {
 	struct rig *r = *state;
@@ -340,6 +347,50 @@ static void tls_carries_requests(void **state)
 	tls_context_free(server);
 	tls_context_free(trusting);
 	tls_context_free(strange);
+}
+
+/* A server accepts peers on a plain listener and beside its certificate. */
+static void peers_prove_a_shared_secret(void **state)
+{
+	struct rig *r = *state;
+	AUTO(fail_release) struct fail f = { 0 };
+	char plain[64], encrypted[64];
+	struct tls_context *server = tls_context_server(data_file("localhost.pem"), data_file("localhost.key"), &f);
+	struct tls_context *ours = tls_context_shared("one secret", &f), *theirs = tls_context_shared("another", &f);
+	struct tls_context *trusting = tls_context_client(data_file("localhost.pem"), &f);
+	struct http_client_spec spec = { .loop = r->server.loop, .address = plain, .tls = ours };
+	int fd = listen_tcp(plain, sizeof(plain)), tls_fd = listen_tcp(encrypted, sizeof(encrypted));
+	assert_int_equal(http_server_listen(r->server.server, fd, NULL, NULL), 0);
+	assert_int_equal(http_server_listen(r->server.server, tls_fd, server, NULL), 0);
+	/* Before peers are accepted, they are refused. */
+	use_client(r, &spec);
+	fetch(r, "GET", "/peer", NULL);
+	assert_non_null(r->error);
+	http_server_accept_peers(r->server.server, ours);
+	tls_context_add_shared(server, "one secret");
+	for (int i = 0; i < 2; i++) {
+		spec.address = i ? encrypted : plain;
+		spec.tls = ours;
+		use_client(r, &spec);
+		assert_string_equal(fetch(r, "GET", "/peer", NULL), "peer");
+		assert_string_equal(fetch(r, "POST", "/echo", "text"), "text");
+		/* Another secret is refused. Clients without one are served, but are not peers. */
+		spec.tls = theirs;
+		use_client(r, &spec);
+		fetch(r, "GET", "/peer", NULL);
+		assert_non_null(r->error);
+		spec.tls = i ? trusting : NULL;
+		for (int k = 0; k < 2; k++) {
+			use_client(r, &spec);
+			assert_string_equal(fetch(r, "GET", "/peer", NULL), "stranger");
+		}
+	}
+	r->client = http_client_free(r->client);
+	r->server.server = http_server_free(r->server.server);
+	tls_context_free(server);
+	tls_context_free(ours);
+	tls_context_free(theirs);
+	tls_context_free(trusting);
 }
 
 static void bad_certificates_are_named(void **state)
@@ -566,6 +617,7 @@ int main(void)
 		TEST(a_cut_answer_is_an_error),
 		TEST(addresses_are_checked),
 		TEST(tls_carries_requests),
+		TEST(peers_prove_a_shared_secret),
 		TEST(bad_certificates_are_named),
 		TEST(messages_go_both_ways),
 		TEST(closing_tells_the_other_side),
