@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/library.h"
@@ -19,11 +20,14 @@
 	X(ERR_clear_error)                                                                                             \
 	X(ERR_peek_last_error)                                                                                         \
 	X(ERR_reason_error_string)                                                                                     \
+	X(SSL_CTX_callback_ctrl)                                                                                       \
 	X(SSL_CTX_ctrl)                                                                                                \
 	X(SSL_CTX_free)                                                                                                \
 	X(SSL_CTX_get_ex_data)                                                                                         \
 	X(SSL_CTX_load_verify_file)                                                                                    \
 	X(SSL_CTX_new)                                                                                                 \
+	X(SSL_CTX_set_alpn_protos)                                                                                     \
+	X(SSL_CTX_set_alpn_select_cb)                                                                                  \
 	X(SSL_CTX_set_ciphersuites)                                                                                    \
 	X(SSL_CTX_set_default_verify_paths)                                                                            \
 	X(SSL_CTX_set_ex_data)                                                                                         \
@@ -32,13 +36,17 @@
 	X(SSL_CTX_set_psk_client_callback)                                                                             \
 	X(SSL_CTX_set_psk_server_callback)                                                                             \
 	X(SSL_CTX_set_verify)                                                                                          \
+	X(SSL_CTX_use_PrivateKey_ASN1)                                                                                 \
 	X(SSL_CTX_use_PrivateKey_file)                                                                                 \
+	X(SSL_CTX_use_certificate_ASN1)                                                                                \
 	X(SSL_CTX_use_certificate_chain_file)                                                                          \
 	X(SSL_ctrl)                                                                                                    \
 	X(SSL_do_handshake)                                                                                            \
 	X(SSL_free)                                                                                                    \
 	X(SSL_get_SSL_CTX)                                                                                             \
 	X(SSL_get_error)                                                                                               \
+	X(SSL_get_ex_data)                                                                                             \
+	X(SSL_get_servername)                                                                                          \
 	X(SSL_get_verify_result)                                                                                       \
 	X(SSL_is_init_finished)                                                                                        \
 	X(SSL_new)                                                                                                     \
@@ -48,6 +56,7 @@
 	X(SSL_set_accept_state)                                                                                        \
 	X(SSL_set_bio)                                                                                                 \
 	X(SSL_set_connect_state)                                                                                       \
+	X(SSL_set_ex_data)                                                                                             \
 	X(SSL_set_verify)                                                                                              \
 	X(SSL_shutdown)                                                                                                \
 	X(SSL_write)                                                                                                   \
@@ -55,6 +64,9 @@
 	X(TLS_method)                                                                                                  \
 	X(TLS_server_method)                                                                                           \
 	X(X509_verify_cert_error_string)
+
+/* As TLS lists protocols: the length, then the name. */
+static const char http1[] = "\x08http/1.1";
 
 static struct {
 	FUNCTIONS(LIBRARY_POINTER)
@@ -64,11 +76,14 @@ static struct library libssl = LIBRARY(FUNCTIONS, "libhusk-ssl.so.3", "libssl.so
 
 struct tls_context {
 	SSL_CTX *ctx;
-	char *secret; /* NULL = none */
-	bool shared;  /* without certificates: both sides must prove the secret */
+	char *secret;	     /* NULL = none */
+	bool shared;	     /* without certificates: both sides must prove the secret */
+	char *name;	     /* the only name that clients may ask for; NULL = any. Owned */
+	unsigned references; /* connections, and one for the owner */
 };
 
 struct tls {
+	struct tls_context *context;
 	SSL *ssl;
 	BIO *in, *out;	  /* owned by ssl */
 	struct buf early; /* data to send once the handshake has ended */
@@ -103,6 +118,7 @@ static struct tls_context *context_new(enum side side, struct fail *f)
 		return NULL;
 	}
 	struct tls_context *c = new0(struct tls_context);
+	c->references = 1;
 	c->ctx = lib.SSL_CTX_new(method_of(side));
 	if (!c->ctx) {
 		fail_set(f, FAIL_INTERNAL, "cannot set up OpenSSL: %s", last_reason());
@@ -147,7 +163,7 @@ struct tls_context *tls_context_client(const char *ca_file, struct fail *f)
 
 /* --- a shared secret ----------------------------------------------------------------------------------------------- */
 
-/* Returns the length of the secret, 0 = none. The context may be freed while the SSL_CTX is still in use. */
+/* Returns the length of the secret, 0 = none. */
 static unsigned copy_secret(const SSL *ssl, unsigned char *ret, unsigned max)
 {
 	const struct tls_context *c = lib.SSL_CTX_get_ex_data(lib.SSL_get_SSL_CTX(ssl), CONTEXT_SLOT);
@@ -196,18 +212,90 @@ struct tls_context *tls_context_shared(const char *secret, struct fail *f)
 	return c;
 }
 
-struct tls_context *tls_context_free(struct tls_context *c)
+/* --- contexts for one name ------------------------------------------------------------------------------------------ */
+
+static void say(struct tls *t, const char *why)
 {
+	if (!t->failed)
+		snprintf(t->error, sizeof(t->error), "%s", why);
+	t->failed = true;
+}
+
+/* Called for each hello, also for one without a name. */
+static int check_name(SSL *ssl, int *alert, void *arg)
+{
+	const struct tls_context *c = arg;
+	const char *name = lib.SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+	if (name && strcasecmp(name, c->name) == 0)
+		return SSL_TLSEXT_ERR_OK;
+	say(lib.SSL_get_ex_data(ssl, 0), name ? "the hello names another host" : "the hello names no host (SNI)");
+	*alert = SSL_AD_UNRECOGNIZED_NAME;
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+/* Only called if the client lists protocols. */
+static int choose_protocol(SSL *ssl, const unsigned char **ret, unsigned char *ret_n, const unsigned char *in,
+			   unsigned n, void *arg UNUSED)
+{
+	for (unsigned at = 0; at < n; at += 1 + in[at])
+		if (in[at] == sizeof(http1) - 2 && at + in[at] < n && memcmp(in + at, http1, sizeof(http1) - 1) == 0) {
+			*ret = in + at + 1;
+			*ret_n = in[at];
+			return SSL_TLSEXT_ERR_OK;
+		}
+	say(lib.SSL_get_ex_data(ssl, 0), "the client does not speak HTTP/1.1");
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+/* A callback without its type, as the library takes it. */
+union callback {
+	int (*typed)(SSL *, int *, void *);
+	void (*plain)(void);
+};
+
+struct tls_context *tls_context_named(const char *host, const struct buf *certificate, const struct buf *key,
+				      struct fail *f)
+{
+	struct tls_context *c = context_new(SERVER, f);
+	union callback callback = { .typed = check_name };
 	if (!c)
 		return NULL;
-	lib.SSL_CTX_set_ex_data(c->ctx, CONTEXT_SLOT, NULL);
+	lib.ERR_clear_error();
+	if (lib.SSL_CTX_use_certificate_ASN1(c->ctx, (int)certificate->len, certificate->data) != 1 ||
+	    lib.SSL_CTX_use_PrivateKey_ASN1(EVP_PKEY_EC, c->ctx, key->data, (long)key->len) != 1) {
+		fail_set(f, FAIL_INTERNAL, "cannot use the certificate for %s: %s", host, last_reason());
+		return tls_context_free(c);
+	}
+	c->name = xstrdup(host);
+	lib.SSL_CTX_callback_ctrl(c->ctx, SSL_CTRL_SET_TLSEXT_SERVERNAME_CB, callback.plain);
+	lib.SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_TLSEXT_SERVERNAME_ARG, 0, c);
+	lib.SSL_CTX_set_alpn_select_cb(c->ctx, choose_protocol, NULL);
+	/* A resumed connection would not be faster than one with this small key, and tickets take memory. */
+	lib.SSL_CTX_ctrl(c->ctx, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+	lib.SSL_CTX_set_options(c->ctx, SSL_OP_NO_TICKET);
+	lib.SSL_CTX_set_num_tickets(c->ctx, 0);
+	return c;
+}
+
+void tls_context_offer_http1(struct tls_context *c)
+{
+	lib.SSL_CTX_set_alpn_protos(c->ctx, (const unsigned char *)http1, sizeof(http1) - 1);
+}
+
+struct tls_context *tls_context_free(struct tls_context *c)
+{
+	if (!c || --c->references)
+		return NULL;
+	lib.SSL_CTX_free(c->ctx);
 	if (c->secret)
 		explicit_bzero(c->secret, strlen(c->secret));
 	free(c->secret);
-	lib.SSL_CTX_free(c->ctx);
+	free(c->name);
 	free(c);
 	return NULL;
 }
+
+/* --- connections ---------------------------------------------------------------------------------------------------- */
 
 struct tls *tls_new(struct tls_context *c, const char *host)
 {
@@ -219,6 +307,9 @@ struct tls *tls_new(struct tls_context *c, const char *host)
 	t->out = t->in ? lib.BIO_new(lib.BIO_s_mem()) : NULL;
 	if (!t->out)
 		abort(); /* out of memory */
+	t->context = c;
+	c->references++;
+	lib.SSL_set_ex_data(t->ssl, 0, t);
 	lib.SSL_set_bio(t->ssl, t->in, t->out);
 	if (!host) {
 		lib.SSL_set_accept_state(t->ssl);
@@ -239,6 +330,7 @@ struct tls *tls_free(struct tls *t)
 	if (!t)
 		return NULL;
 	lib.SSL_free(t->ssl);
+	tls_context_free(t->context);
 	buf_release(&t->early);
 	free(t);
 	return NULL;
@@ -255,10 +347,7 @@ static void move_out(struct tls *t, struct buf *out)
 static int set_error(struct tls *t)
 {
 	long verified = lib.SSL_get_verify_result(t->ssl);
-	if (!t->failed)
-		snprintf(t->error, sizeof(t->error), "%s",
-			 verified != X509_V_OK ? lib.X509_verify_cert_error_string(verified) : last_reason());
-	t->failed = true;
+	say(t, verified != X509_V_OK ? lib.X509_verify_cert_error_string(verified) : last_reason());
 	return -EPROTO;
 }
 
@@ -332,6 +421,11 @@ int tls_send(struct tls *t, const void *data, size_t n, struct buf *out)
 		r = lib.SSL_is_init_finished(t->ssl) ? write_plain(t, data, n) : buf_add(&t->early, data, n);
 	move_out(t, out);
 	return r;
+}
+
+bool tls_is_ready(const struct tls *t)
+{
+	return !t->failed && lib.SSL_is_init_finished(t->ssl);
 }
 
 void tls_finish(struct tls *t, struct buf *out)

@@ -19,6 +19,12 @@ struct tls_context *tls_context_client(const char *ca_file, struct fail *f);
 struct tls_context *tls_context_shared(const char *secret, struct fail *f);
 /* A server with a certificate also accepts such clients from now on. Its other clients cannot resume sessions. */
 void tls_context_add_shared(struct tls_context *c, const char *secret);
+/* For connections to one name: a DER certificate and its key, as authority_issue() makes them. The client must name this
+ * host in its hello, and must speak HTTP/1.1 if it lists protocols. */
+struct tls_context *tls_context_named(const char *host, const struct buf *certificate, const struct buf *key,
+				      struct fail *f);
+/* Connections of a client's context offer HTTP/1.1 as their only protocol. */
+void tls_context_offer_http1(struct tls_context *c);
 /* Connections keep it alive. Accepts NULL, returns NULL. */
 struct tls_context *tls_context_free(struct tls_context *c);
 
@@ -35,6 +41,8 @@ int tls_receive(struct tls *t, const void *data, size_t n, struct buf *plain, st
 /* Appends the encrypted data to `out`. Data is kept until the handshake has ended, up to 64 KiB (-ENOBUFS beyond). With
  * n 0 a client's handshake begins. */
 int tls_send(struct tls *t, const void *data, size_t n, struct buf *out);
+/* True once the handshake has ended, and with it the check of the peer. */
+bool tls_is_ready(const struct tls *t);
 /* Appends the closing message (close_notify). */
 void tls_finish(struct tls *t, struct buf *out);
 /* True once the peer has proved that it has the shared secret. */

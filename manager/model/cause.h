@@ -73,6 +73,9 @@ enum cause {
 	CAUSE_INTERPRETER_BUSY, /* the interpreter answers queries only while it is idle */
 	CAUSE_CANNOT_ANSWER,	/* the interpreter does not support the query, or its answer is unusable */
 	CAUSE_PORT_REFUSED,	/* no server of the session accepts connections on this port */
+	CAUSE_GATE_TLS,		/* the session's TLS cannot be terminated, as a secret requires */
+	CAUSE_GATE_UPSTREAM,	/* the certificate of a secret's host is not valid */
+	CAUSE_GATE_HTTP,	/* a request to a secret's host, or its answer, is not allowed */
 	CAUSE_NO_TASK,
 	CAUSE_TASK_EXPIRED,
 
