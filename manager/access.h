@@ -1,9 +1,10 @@
-/* Access to the API: keys, tenants and signatures. A part of manager.h, which includes it; the rules there hold here. */
+/* Access to the API: keys, tenants, secrets and signatures. A part of manager.h, which includes it; the rules there hold here. */
 #ifndef HUSK_MANAGER_ACCESS_H
 #define HUSK_MANAGER_ACCESS_H
 
 #include "base/fail.h"
 #include "manager/model/scope.h"
+#include "manager/model/secret.h"
 #include "manager/model/tenant.h"
 
 struct manager;
@@ -60,6 +61,34 @@ struct tenant_request {
 	void *ctx;
 };
 struct op *manager_tenant(struct manager *m, const struct tenant_request *req, struct fail *f);
+
+/* --- secrets ------------------------------------------------------------------------------------------------------- */
+struct set_secret_request {
+	/* Without hosts and times. The header may have upper case. */
+	struct secret_info info;
+	const char *const *hosts; /* "name" or "name:port" */
+	size_t n_hosts;
+	const char *value;
+	/* info NULL: f says why the secret was not stored. */
+	void (*on_done)(void *ctx, const struct secret_info *info, const struct fail *f);
+	void *ctx;
+};
+/* Stores a secret, sealed, or replaces the one of this name. NULL with f if it is not valid. */
+struct op *manager_set_secret(struct manager *m, const struct set_secret_request *req, struct fail *f);
+struct secrets_request {
+	const char *tenant;
+	/* By name. Values are never returned. */
+	void (*on_done)(void *ctx, const struct secret_info *v, size_t n, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_secrets(struct manager *m, const struct secrets_request *req, struct fail *f);
+struct remove_secret_request {
+	const char *tenant, *name;
+	void (*on_done)(void *ctx, const struct fail *f);
+	void *ctx;
+};
+/* Running sessions cannot use it from now on. */
+struct op *manager_remove_secret(struct manager *m, const struct remove_secret_request *req, struct fail *f);
 
 /* --- answers to requests that may be repeated ---------------------------------------------------------------------- */
 /* A client that repeats a request with the same name (Idempotency-Key) gets the first answer, also from the next server,

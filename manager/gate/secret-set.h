@@ -5,13 +5,11 @@
 
 #include "base/buf.h"
 #include "base/strv.h"
+#include "manager/model/secret.h"
 
 /* Each placeholder begins with this, followed by random characters a-z and 2-7. */
 #define SECRET_PLACEHOLDER "husk-secret-"
 #define SECRET_PLACEHOLDER_CHARS (sizeof(SECRET_PLACEHOLDER) - 1 + 26)
-/* The longest value of a secret, and the shortest one that is looked for in answers: shorter texts occur by chance. */
-#define SECRET_VALUE_MAX 4096
-#define SECRET_VALUE_MIN 8
 
 struct gate_secret {
 	char *name;

@@ -322,3 +322,22 @@ json_t *key_info_encode(const struct key_info *info)
 	fields_put_number(out, "used_ms", info->used_ms);
 	return out;
 }
+
+json_t *secret_info_encode(const struct secret_info *info)
+{
+	json_t *out = json_object(), *hosts = json_array();
+	fields_put_text(out, "name", info->name);
+	fields_put_text(out, "tenant", info->tenant);
+	for (const char *at = info->hosts; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+		json_array_append_new(hosts, json_stringn(at, n));
+		at += n;
+	}
+	json_object_set_new(out, "hosts", hosts);
+	fields_put_text(out, "header", info->header);
+	fields_put_text(out, "query", info->query);
+	fields_put_text(out, "basic", info->basic);
+	fields_put_number(out, "created_ms", info->created_ms);
+	fields_put_number(out, "changed_ms", info->changed_ms);
+	return out;
+}

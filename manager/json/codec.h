@@ -16,6 +16,7 @@ json_t *fail_encode(const struct fail *f);
 void fail_decode(const json_t *json, struct fail *f);
 
 json_t *key_info_encode(const struct key_info *info);
+json_t *secret_info_encode(const struct secret_info *info);
 
 /* --- runs ---------------------------------------------------------------------------------------------------------- */
 json_t *env_encode(const struct env_var *v, size_t n);

@@ -18,6 +18,7 @@ static const struct {
 	{ "settings", SCOPE_SETTINGS },
 	{ "keys", SCOPE_KEYS },
 	{ "metrics", SCOPE_METRICS },
+	{ "secrets", SCOPE_SECRETS },
 	{ "admin", SCOPE_ADMIN },
 };
 

@@ -17,9 +17,10 @@ enum scope {
 	SCOPE_SETTINGS = 1 << 8,
 	SCOPE_KEYS = 1 << 9,
 	SCOPE_METRICS = 1 << 10,
-	SCOPE_ADMIN = 1 << 11, /* includes all others */
+	SCOPE_SECRETS = 1 << 11,
+	SCOPE_ADMIN = 1 << 12, /* includes all others */
 };
-#define SCOPES_ALL ((1u << 12) - 1)
+#define SCOPES_ALL ((1u << 13) - 1)
 /* For programs and people that work with sessions; a new key has these unless it asks for others. */
 #define SCOPES_DEFAULT                                                                                                 \
 	(SCOPE_SESSIONS_READ | SCOPE_SESSIONS_WRITE | SCOPE_RUN | SCOPE_TERMINAL | SCOPE_FILES_READ |                  \

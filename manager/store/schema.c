@@ -104,11 +104,14 @@ static const char *const steps[][STEP_MAX] = {
 	},
 };
 
-/* Columns that servers of earlier versions neither read nor write. They have a count of their own, so that
+/* Columns and tables that servers of earlier versions neither read nor write. They have a count of their own, so that
  * schema_version stays and those servers can still open the store. Statements must name the columns that they insert. */
 static const char *const additions[] = {
 	/* The engine of the session's container; NULL = docker. */
 	"ALTER TABLE sessions ADD COLUMN engine TEXT",
+	/* The value is sealed together with all other columns but the times. */
+	"CREATE TABLE secrets (tenant TEXT NOT NULL, name TEXT NOT NULL, hosts TEXT NOT NULL, header TEXT, query TEXT, "
+	"basic TEXT, created BIGINT NOT NULL, changed BIGINT NOT NULL, sealed TEXT NOT NULL, PRIMARY KEY (tenant, name))",
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)
@@ -175,7 +178,7 @@ static int add_columns(struct db *db, struct fail *f)
 		struct db_query note = { .sql = "INSERT INTO schema_additions (done) VALUES ($1)",
 					 DB_PARAMS(db_int(i + 1)) };
 		if (db_exec(db, &add, f) < 0 || db_exec(db, &note, f) < 0)
-			return fail_wrap(f, "cannot add column %llu to the store", (unsigned long long)i + 1);
+			return fail_wrap(f, "cannot make addition %llu to the store", (unsigned long long)i + 1);
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "base/fail.h"
 #include "base/loop.h"
 #include "manager/model/config.h"
+#include "manager/model/secret.h"
 #include "manager/model/state.h"
 #include "manager/model/tenant.h"
 #include "manager/model/verdict.h"
@@ -383,6 +384,25 @@ struct store_job *store_key_check(struct store *s, const char *id, const char *t
 /* Oldest first; tenant NULL = of all tenants. */
 typedef void (*store_keys_fn)(void *ctx, const struct key_record *v, size_t n, const struct fail *f);
 struct store_job *store_keys(struct store *s, const char *tenant, store_keys_fn fn, void *ctx);
+/* --- secrets ------------------------------------------------------------------------------------------------------- */
+struct secret_record {
+	struct secret_info info;
+	const char *value;  /* only of store_secret_put() and store_secrets_open(); wiped with the job */
+	const char *sealed; /* private to the store */
+};
+/* Stores a secret, or replaces the one of this name. FAIL_LIMIT: the tenant has too many. */
+struct store_job *store_secret_put(struct store *s, const struct secret_record *row, store_done_fn fn, void *ctx);
+/* FAIL_NOT_FOUND if there is none. */
+struct store_job *store_secret_remove(struct store *s, const char *tenant, const char *name, store_done_fn fn,
+				      void *ctx);
+/* All secrets of a tenant, by name, without values. */
+typedef void (*store_secrets_fn)(void *ctx, const struct secret_record *v, size_t n, const struct fail *f);
+struct store_job *store_secrets(struct store *s, const char *tenant, store_secrets_fn fn, void *ctx);
+/* Those with these names (separated by blanks) that exist, with their values. A row that was changed without the
+ * store's key is a failure. */
+struct store_job *store_secrets_open(struct store *s, const char *tenant, const char *names, store_secrets_fn fn,
+				     void *ctx);
+
 /* --- answers to requests that may be repeated ---------------------------------------------------------------------- */
 #define ANSWERS_KEPT_MS 86400000ull
 struct answer_record {
