@@ -72,15 +72,10 @@ static void inspection_free(struct exchange *x)
 
 static void on_check(void *ctx, const struct check *check)
 {
-	static const char *const names[] = { [CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "fail" };
 	struct exchange *x = ctx;
 	struct inspection *i = x->data;
-	json_t *entry = json_pack("{s:o, s:s, s:o}", "name", json_text(check->name), "status", names[check->status],
-				  "detail", json_text(check->detail));
-	if (check->fix)
-		json_object_set_new(entry, "fix", json_text(check->fix));
 	i->failed |= check->status == CHECK_FAIL;
-	json_array_append_new(i->checks, entry);
+	json_array_append_new(i->checks, check_encode(check));
 }
 
 static void on_checked(void *ctx)
@@ -94,8 +89,7 @@ static void on_over(void *ctx)
 {
 	struct exchange *x = ctx;
 	struct inspection *i = x->data;
-	exchange_reply(x, 200,
-		       json_pack("{s:b, s:s, s:O}", "ok", !i->failed, "version", HUSK_VERSION, "checks", i->checks));
+	exchange_reply(x, 200, checks_encode(i->checks, /* ok= */ !i->failed));
 }
 
 static void get_doctor(struct exchange *x)

@@ -6,7 +6,7 @@
 #include "base/loop.h"
 #include "cli/columns.h"
 #include "cli/exit.h"
-#include "manager/manager.h"
+#include "manager/json/codec.h"
 
 #define NAME_WIDTH 18
 static_assert(sizeof("probe capabilities") - 1 <= NAME_WIDTH, "no name is shortened");
@@ -19,8 +19,6 @@ struct report {
 	size_t counts[CHECK_FAIL + 1];
 	uint64_t began_ms;
 };
-
-static const char *const status_names[] = { [CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "fail" };
 
 static const char *mark(const struct report *r, enum check_status status)
 {
@@ -59,11 +57,7 @@ static void on_check(void *ctx, const struct check *check)
 		print_check(r, check);
 		return;
 	}
-	json_t *entry = json_pack("{s:s, s:s, s:s}", "name", check->name, "status", status_names[check->status],
-				  "detail", check->detail);
-	if (check->fix)
-		json_object_set_new(entry, "fix", json_string(check->fix));
-	json_array_append_new(r->checks, entry);
+	json_array_append_new(r->checks, check_encode(check));
 }
 
 static void on_done(void *ctx)
@@ -79,8 +73,7 @@ static void on_signal(void *ctx, int signo UNUSED)
 
 static void print_json(const struct report *r)
 {
-	json_auto_t *object = json_pack("{s:b, s:s, s:O}", "ok", r->counts[CHECK_FAIL] == 0, "version", HUSK_VERSION,
-					"checks", r->checks);
+	json_auto_t *object = checks_encode(r->checks, /* ok= */ r->counts[CHECK_FAIL] == 0);
 	json_dumpf(object, stdout, JSON_INDENT(2));
 	putchar('\n');
 }

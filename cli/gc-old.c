@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "cli/exit.h"
 #include "cli/report.h"
-#include "manager/manager.h"
+#include "manager/json/codec.h"
 
 #define PAGE 500
 
@@ -26,7 +26,7 @@ struct gc_old {
 	struct manager *manager;
 	uint64_t until; /* seconds; older exports and images are deleted */
 	struct found exports, images;
-	json_t *listed; /* images, for --json */
+	json_t *exports_listed, *images_listed; /* for --json */
 	struct fail fail;
 };
 
@@ -47,6 +47,8 @@ static void on_page(void *ctx, const struct export_info *v, size_t n, const stru
 	for (size_t i = 0; i < n; i++) {
 		strv_add(&g->exports.names, v[i].id);
 		g->exports.bytes += v[i].size;
+		if (g->options->json)
+			json_array_append_new(g->exports_listed, listed_export_encode(&v[i]));
 	}
 	if (n == PAGE)
 		load_page(g, v[n - 1].created_ms, v[n - 1].id);
@@ -99,9 +101,7 @@ static void on_images(void *ctx, const struct image_info *v, size_t n, const str
 	for (size_t i = 0; i < n; i++) {
 		strv_add(&g->images.names, v[i].name);
 		g->images.bytes += v[i].size;
-		json_array_append_new(g->listed,
-				      json_pack("{s:o, s:I, s:I}", "name", json_text(v[i].name), "bytes",
-						(json_int_t)v[i].size, "created_ms", (json_int_t)v[i].created * 1000));
+		json_array_append_new(g->images_listed, image_info_encode(&v[i]));
 	}
 	end(g, f);
 }
@@ -174,8 +174,8 @@ static void print_found(const struct gc_old *g)
 		print_sum(g, &g->exports, "export", "");
 	size_t i;
 	const json_t *image;
-	json_array_foreach(g->listed, i, image)
-		printf("%10.1f MB  %s\n", (double)json_integer_value(json_object_get(image, "bytes")) / 1e6,
+	json_array_foreach(g->images_listed, i, image)
+		printf("%10.1f MB  %s\n", (double)json_integer_value(json_object_get(image, "size")) / 1e6,
 		       json_string_value(json_object_get(image, "name")));
 	if (g->options->old_images)
 		print_sum(g, &g->images, "image",
@@ -187,12 +187,11 @@ static void print_json(const struct gc_old *g)
 {
 	json_auto_t *o = json_object();
 	if (g->options->old_exports) {
-		json_object_set_new(o, "exports", json_integer((json_int_t)g->exports.names.n));
-		json_object_set_new(o, "bytes", json_integer((json_int_t)g->exports.bytes));
-		json_object_set_new(o, "deleted", json_integer((json_int_t)g->exports.deleted));
+		json_object_set(o, "exports", g->exports_listed);
+		json_object_set_new(o, "exports_deleted", json_integer((json_int_t)g->exports.deleted));
 	}
 	if (g->options->old_images) {
-		json_object_set(o, "images", g->listed);
+		json_object_set(o, "images", g->images_listed);
 		json_object_set_new(o, "images_deleted", json_integer((json_int_t)g->images.deleted));
 		json_object_set_new(o, "images_in_use", json_integer((json_int_t)g->images.in_use));
 	}
@@ -254,12 +253,13 @@ static int run(struct gc_old *g)
 
 int gc_old_run(const struct options *options)
 {
-	struct gc_old g = { .options = options, .listed = json_array() };
+	struct gc_old g = { .options = options, .exports_listed = json_array(), .images_listed = json_array() };
 	int code = settings_load(&g.config, options->env_file, &g.fail) < 0 ? report_refusal(&g.fail, options->verb) :
 									      run(&g);
 	strv_release(&g.exports.names);
 	strv_release(&g.images.names);
-	json_decref(g.listed);
+	json_decref(g.exports_listed);
+	json_decref(g.images_listed);
 	fail_release(&g.fail);
 	config_release(&g.config);
 	return code;

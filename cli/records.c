@@ -73,9 +73,7 @@ static void on_exports(void *ctx, const struct export_info *v, size_t n, const s
 {
 	struct records *r = ctx;
 	for (size_t i = 0; i < n; i++) {
-		json_t *one = export_info_encode(&v[i]);
-		conversation_encode(one, v[i].conversation);
-		json_array_append_new(r->list, one);
+		json_array_append_new(r->list, listed_export_encode(&v[i]));
 	}
 	if (n == PAGE)
 		load_exports(r, &v[n - 1]);

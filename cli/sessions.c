@@ -201,11 +201,7 @@ static void on_gc(void *ctx, const struct collected *c, const struct fail *f)
 	struct view *w = ctx;
 	int code = f ? report_fail(f) : EXIT_DONE;
 	if (w->options->json) {
-		json_t *list = json_array();
-		for (size_t i = 0; i < c->n; i++)
-			json_array_append_new(list, json_text(c->containers[i]));
-		print_json(json_pack("{s:o, s:I, s:I}", "containers", list, "sessions", (json_int_t)c->sessions,
-				     "exports", (json_int_t)c->exports));
+		print_json(collected_encode(c));
 	} else {
 		for (size_t i = 0; i < c->n; i++)
 			printf("removed %s\n", c->containers[i]);

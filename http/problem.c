@@ -37,7 +37,9 @@ const char *http_problem_hint(int status)
 	case 417:
 		return "Leave the field Expect out.";
 	case 429:
+	case 502:
 	case 503:
+	case 504:
 		return "Try again later.";
 	case 500:
 		return "The log of the server has more.";

@@ -106,9 +106,8 @@ static json_t *earlier_fields(const struct run_result *run, const struct run_con
 	for (size_t i = 0; i < run->n_earlier; i++) {
 		const struct earlier_result *e = &run->earlier[i];
 		json_t *o = e->ended ? run_fields(&e->result, ctx, text_max) : json_object();
-		set_count(o, "seq", e->seq);
-		json_object_set_new(o, "tool",
-				    json_string(e->kind == RUN_TERMINAL ? "execute_terminal" : "execute_code"));
+		set_count(o, "run", e->seq);
+		json_object_set_new(o, "kind", json_string(e->kind == RUN_TERMINAL ? "command" : "cell"));
 		json_object_set_new(o, "ended", json_boolean(e->ended));
 		json_array_append_new(list, o);
 	}

@@ -5,6 +5,7 @@
 #include "mcp/next-step.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
+#include "mcp/shown.h"
 #include "mcp/tools.h"
 
 #define FILES_MAX 1000
@@ -229,15 +230,9 @@ static json_t *exported(const struct copy_result *r, const char *session_id, boo
 	add_common(o, r, remote);
 	if (!r->success)
 		return o;
-	json_object_set_new(o, "name", json_name(r->export.name));
-	json_object_set_new(o, "directory", json_boolean(r->export.directory));
-	json_object_set_new(o, "hash", json_sprintf("%s:%s", r->export.hash_kind, r->export.hash));
-	if (!remote)
-		json_object_set_new(o, "host_path", json_name(r->export.host_path));
-	if (download_url)
-		json_object_set_new(o, "download_url", json_text(download_url));
-	json_object_set_new(o, "uri", json_name(r->export.uri));
-	json_object_set_new(o, "mime_type", json_name(r->export.mime));
+	json_t *export = shown_export(&r->export, remote, download_url);
+	json_object_update_missing(o, export);
+	json_decref(export);
 	return o;
 }
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "mcp/result.h"
+#include "mcp/shown.h"
 #include "mcp/tools.h"
 
 struct create_args {
@@ -200,18 +201,13 @@ static void create_done(void *ctx, const struct create_result *result, const str
 		tools_fail(call, /* session_id= */ NULL, f);
 	if (!info)
 		return;
-	json_t *versions = info->dependencies ? json_loads(info->dependencies, 0, NULL) : NULL;
-	json_t *fields = json_pack("{s:b, s:o, s:o, s:o, s:b, s:o}", "success", 1, "session_id", json_name(info->id),
-				   "runtime", json_name(info->runtime), "status", json_name(info->status), "network",
-				   args->network, "dependencies", versions ? versions : json_object());
-	if (info->name)
-		json_object_set_new(fields, "name", json_name(info->name));
+	json_t *fields = shown_session(info);
+	json_object_set_new(fields, "success", json_true());
+	json_object_set_new(fields, "network", json_boolean(args->network));
+	if (!info->dependencies)
+		json_object_set_new(fields, "dependencies", json_object());
 	if (args->image)
 		json_object_set_new(fields, "image", json_name(args->image));
-	if (args->memory || args->disk || args->cpus > 0)
-		json_object_set_new(fields, "limits",
-				    json_pack("{s:I, s:f, s:I}", "memory", (json_int_t)info->limits.memory, "cpus",
-					      limits_cpus(&info->limits), "disk", (json_int_t)info->limits.home));
 	if (result->note)
 		json_object_set_new(fields, "note", json_shown(result->note));
 	tools_reply_fields(call, fields);

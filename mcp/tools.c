@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "mcp/result.h"
+#include "mcp/shown.h"
 
 static const struct tool *const tools[] = {
 	&tool_create_session, &tool_execute_code, &tool_execute_terminal, &tool_import_files,
@@ -100,12 +101,7 @@ char *tools_instructions(const struct tool_env *env)
 
 static void list_session(void *ctx, const struct session_info *info)
 {
-	json_t *o = json_pack("{s:o, s:o, s:o, s:I, s:I}", "session_id", json_name(info->id), "runtime",
-			      json_name(info->runtime), "status", json_name(info->status), "age_seconds",
-			      (json_int_t)info->age_seconds, "idle_seconds", (json_int_t)info->idle_seconds);
-	if (info->name)
-		json_object_set_new(o, "name", json_name(info->name));
-	json_array_append_new(ctx, o);
+	json_array_append_new(ctx, shown_listed_session(info));
 }
 
 static void reply_fail(struct call *call, const char *session_id, const struct fail *f, json_t *details, json_t *active)

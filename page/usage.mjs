@@ -28,7 +28,7 @@ export function Variables({ runs }) {
         aria-label="Filter variables"
         onInput=${(e) => setFilter(e.target.value)}
       />
-      <span class="muted">${usage.variables.length + (usage.more || 0)} variables</span>
+      <span class="muted">${usage.variables.length + (usage.more_variables || 0)} variables</span>
     </div>
     <table>
       <thead>
@@ -51,7 +51,7 @@ export function Variables({ runs }) {
         )}
       </tbody>
     </table>
-    ${usage.more ? html`<p class="note">${usage.more} smaller variables are not listed.</p>` : null}
+    ${usage.more_variables ? html`<p class="note">${usage.more_variables} smaller variables are not listed.</p>` : null}
   </div>`;
 }
 

@@ -108,6 +108,13 @@ json_t *export_info_encode(const struct export_info *info)
 	return out;
 }
 
+json_t *listed_export_encode(const struct export_info *info)
+{
+	json_t *out = export_info_encode(info);
+	conversation_encode(out, info->conversation);
+	return out;
+}
+
 int export_info_decode(const json_t *json, struct export_info *ret, struct fail *f)
 {
 	struct fields in = { .json = json };

@@ -35,6 +35,14 @@ static int limits_decode(const json_t *json, struct limits *ret, struct fail *f)
 	return fields_check(&in, f);
 }
 
+/* Adds what is stored as the text of a JSON object. */
+static void put_object(json_t *out, const char *name, const char *text)
+{
+	json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+	if (object)
+		json_object_set_new(out, name, object);
+}
+
 json_t *session_info_encode(const struct session_info *info)
 {
 	json_t *out = json_object();
@@ -44,10 +52,9 @@ json_t *session_info_encode(const struct session_info *info)
 	fields_put_text(out, "status", info->status);
 	json_object_set_new(out, "age_seconds", json_integer((json_int_t)info->age_seconds));
 	json_object_set_new(out, "idle_seconds", json_integer((json_int_t)info->idle_seconds));
-	fields_put_text(out, "dependencies", info->dependencies);
+	put_object(out, "dependencies", info->dependencies);
 	fields_put_text(out, "transport", info->transport);
-	if (info->labels)
-		json_object_set_new(out, "labels", json_loads(info->labels, 0, NULL));
+	put_object(out, "labels", info->labels);
 	json_object_set_new(out, "limits", limits_encode(&info->limits));
 	return out;
 }
@@ -61,7 +68,6 @@ int session_info_decode(const json_t *json, struct session_info *ret, struct fai
 				     .status = fields_text(&in, "status"),
 				     .age_seconds = fields_number(&in, "age_seconds", UINT64_MAX),
 				     .idle_seconds = fields_number(&in, "idle_seconds", UINT64_MAX),
-				     .dependencies = fields_text(&in, "dependencies"),
 				     .transport = fields_text(&in, "transport") };
 	if (fields_check(&in, f) < 0 || limits_decode(json_object_get(json, "limits"), &info.limits, f) < 0)
 		return -1;
@@ -130,12 +136,12 @@ static json_t *status_encode(const struct session_status *l)
 		json_t *variable = json_object();
 		fields_put_text(variable, "name", l->variables[i].name);
 		fields_put_text(variable, "type", l->variables[i].type);
-		fields_put_text(variable, "shape", l->variables[i].shape);
+		fields_put_text(variable, "shape", *l->variables[i].shape ? l->variables[i].shape : NULL);
 		fields_put_number(variable, "bytes", l->variables[i].bytes);
 		json_array_append_new(variables, variable);
 	}
 	json_object_set_new(out, "variables", variables);
-	fields_put_number(out, "more", l->more);
+	fields_put_number(out, "more_variables", l->more);
 	return out;
 }
 
@@ -180,7 +186,7 @@ static int status_decode(const json_t *json, struct session_status *ret, struct 
 					.no_landlock = fields_bool(&in, "no_landlock"),
 					.has_variables = fields_bool(&in, "has_variables"),
 					.fresh = fields_bool(&in, "fresh"),
-					.more = fields_number(&in, "more", UINT64_MAX) };
+					.more = fields_number(&in, "more_variables", UINT64_MAX) };
 	const json_t *disks = fields_list(&in, "disks", STATUS_DISKS_MAX),
 		     *variables = fields_list(&in, "variables", LISTED_VARIABLES_MAX);
 	if (fields_check(&in, f) < 0 || disks_decode(disks, ret, f) < 0)
@@ -288,56 +294,5 @@ json_t *executed_encode(const struct executed *e)
 	fields_put_text(out, "env", e->env);
 	if (e->ended_ms >= e->started_ms)
 		json_object_set_new(out, "duration_ms", json_integer((json_int_t)(e->ended_ms - e->started_ms)));
-	return out;
-}
-
-/* --- settings ------------------------------------------------------------------------------------------------------ */
-
-json_t *setting_encode(const struct config *c, const char *name)
-{
-	const char *value = config_effective(c, name);
-	bool secret = config_is_secret(name);
-	json_t *out = json_pack("{s:s, s:b, s:s}", "name", name, "secret", secret, "from", config_origin(c, name));
-	/* Nobody gets a secret back, only whether there is one. */
-	if (secret)
-		json_object_set_new(out, "set", json_boolean(value && *value));
-	else
-		json_object_set_new(out, "value", value ? json_text(value) : json_null());
-	return out;
-}
-
-/* --- keys ---------------------------------------------------------------------------------------------------------- */
-
-json_t *key_info_encode(const struct key_info *info)
-{
-	json_t *out = json_object(), *scopes = json_array();
-	fields_put_text(out, "id", info->id);
-	fields_put_text(out, "name", info->name);
-	fields_put_text(out, "tenant", info->tenant);
-	for (unsigned bit = 1; bit <= SCOPE_ADMIN; bit <<= 1)
-		if (info->scopes & bit)
-			json_array_append_new(scopes, json_string(scope_name((enum scope)bit)));
-	json_object_set_new(out, "scopes", scopes);
-	fields_put_number(out, "created_ms", info->created_ms);
-	fields_put_number(out, "used_ms", info->used_ms);
-	return out;
-}
-
-json_t *secret_info_encode(const struct secret_info *info)
-{
-	json_t *out = json_object(), *hosts = json_array();
-	fields_put_text(out, "name", info->name);
-	fields_put_text(out, "tenant", info->tenant);
-	for (const char *at = info->hosts; *at; at += strspn(at, " ")) {
-		size_t n = strcspn(at, " ");
-		json_array_append_new(hosts, json_stringn(at, n));
-		at += n;
-	}
-	json_object_set_new(out, "hosts", hosts);
-	fields_put_text(out, "header", info->header);
-	fields_put_text(out, "query", info->query);
-	fields_put_text(out, "basic", info->basic);
-	fields_put_number(out, "created_ms", info->created_ms);
-	fields_put_number(out, "changed_ms", info->changed_ms);
 	return out;
 }

@@ -68,6 +68,13 @@ json_t *query_answer_encode(const struct query_answer *a);
 /* The caller releases it, on failure too. */
 int query_answer_decode(const json_t *json, struct query_answer *ret, struct fail *f);
 
+/* --- the server ---------------------------------------------------------------------------------------------------- */
+json_t *check_encode(const struct check *check);
+/* The report of the doctor. checks: a list of encoded checks. */
+json_t *checks_encode(json_t *checks, bool ok);
+json_t *collected_encode(const struct collected *c);
+json_t *image_info_encode(const struct image_info *info);
+
 /* --- files --------------------------------------------------------------------------------------------------------- */
 /* The body of a request to the API. */
 json_t *copy_request_encode(const struct copy_request *req);
@@ -77,6 +84,8 @@ int copy_results_decode(const json_t *json, struct copy_result **ret, size_t *re
 json_t *file_info_encode(const struct file_info *info);
 json_t *file_page_encode(const struct file_page *page);
 json_t *export_info_encode(const struct export_info *info);
+/* In a list of all tenants: with `tenant` beside `conversation`, where it is needed. */
+json_t *listed_export_encode(const struct export_info *info);
 int export_info_decode(const json_t *json, struct export_info *ret, struct fail *f);
 
 #endif

@@ -237,7 +237,7 @@ static int read_status(const char *status, struct fail *f)
 	}
 	if (status && streq(status, "timeout")) {
 		cause_set(f, FAIL_TIMEOUT, CAUSE_INTERPRETER_BUSY, "the interpreter took too long to answer");
-		return -1;
+		return fail_hint(f, "Try again later; the query itself may be slow.");
 	}
 	if (status && (streq(status, "busy") || streq(status, "gone"))) {
 		cause_set(f, FAIL_BUSY, CAUSE_INTERPRETER_BUSY, "%s",

@@ -590,9 +590,9 @@ def variables(session, code, variables):
     """session_info lists the variables by name, type and shape, the largest first."""
     session.code(code).ok()
     info = session.server.call("session_info", {"session_id": session.plain.id}).fields
-    listed = {v["name"]: (v["type"], v.get("shape")) for v in info["variables"]}
+    listed = {v["name"]: (v["type"], v.get("shape")) for v in info["usage"]["variables"]}
     assert {name: listed.get(name) for name in variables} == variables, listed
-    sizes = [v.get("bytes", 0) for v in info["variables"]]
+    sizes = [v.get("bytes", 0) for v in info["usage"]["variables"]]
     assert sizes == sorted(sizes, reverse=True), sizes
 
 

@@ -108,6 +108,19 @@ class Serving(Api):
     def connect(self, timeout=harness.PATIENCE):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
+    def ask_mcp(self, method, params, name):
+        """One request of MCP over HTTP. The answer never names a file of the server's host."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": harness.modern_meta()}}
+        reply = self.call("POST", "/mcp", message, fields={"MCP-Protocol-Version": harness.MODERN, "Mcp-Method": method, "Mcp-Name": name,
+                                                           "Accept": "application/json, text/event-stream"})
+        assert str(self.home) not in reply.body.decode(), reply.body
+        return reply.json
+
+    def call_tool(self, name, arguments):
+        """The fields of a tool's answer."""
+        result = self.ask_mcp("tools/call", {"name": name, "arguments": arguments}, name)["result"]
+        return result["structuredContent"] if "structuredContent" in result else result["_meta"]["dev.husk/result"]
+
     def husk(self, *args, check=True):
         """Runs a verb of husk with the server's settings."""
         done = subprocess.run([harness.husk_binary(), *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,

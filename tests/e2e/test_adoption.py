@@ -88,7 +88,7 @@ def test_variables_files_and_running_cells_are_still_there(window, how, transpor
     result = second.code("(x, slow, open('note.txt').read())").ok()
     assert result.value == "([1, 2], 'kept', 'here')"
     [earlier] = result.fields["earlier"]
-    assert (earlier["seq"], earlier["ended"], earlier["ending"], earlier["tool"]) == (3, True, "ok", "execute_code")
+    assert (earlier["run"], earlier["ended"], earlier["ending"], earlier["kind"]) == (3, True, "ok", "cell")
     assert earlier["stdout"] == "first\nlast\n" and earlier["result"] == {"text/plain": "42"}
     assert "⟦earlier cell 3: ok⟧" in result.text and "first\nlast" in result.text
     assert "earlier" not in second.code("1").ok().fields
@@ -146,7 +146,7 @@ def test_runs_that_ended_in_between_are_reported_once_with_pictures(window):
     second = at(window(), session)
     # A command does not wait for the cell, whose end is reported later.
     result = second.shell("echo now")
-    assert "still running" in result.text and result.fields["earlier"] == [{"seq": 1, "tool": "execute_code", "ended": False}]
+    assert "still running" in result.text and result.fields["earlier"] == [{"run": 1, "kind": "cell", "ended": False}]
     let_go(session)
     while not result.fields["earlier"][0]["ended"]:
         result = second.shell("sleep 0.1")

@@ -83,9 +83,9 @@ def test_an_unwatched_end_is_recorded_as_such(start, tmp_path):
     server = start(home=tmp_path / "home")
     session = server.session(network=False)
     server.kill()
-    assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 0  # it is running, and the next server can take it over
+    assert json.loads(gc(tmp_path / "home", "--json"))["sessions_ended"] == 0  # it is running, and the next server can take it over
     docker("rm", "--force", "--volumes", session.container)
-    assert json.loads(gc(tmp_path / "home", "--json"))["sessions"] == 1
+    assert json.loads(gc(tmp_path / "home", "--json"))["sessions_ended"] == 1
     told = start(home=tmp_path / "home").call("execute_code", {"session_id": session.id, "code": "1"})
     assert told.is_error and "CONTAINER_DIED: died while no server was attached" in told.text
 
@@ -123,8 +123,9 @@ def test_old_exports_are_shown_and_deleted_with_yes(start, tmp_path):
     assert husk("gc", "--exports").stdout.splitlines() == ["1 export older than 30 days, 0.0 MB", "nothing deleted; --yes deletes them"]
     assert names() == ["new.txt", "old.txt"]
     assert husk("gc", "--exports", "--older", "1d").stdout.startswith("1 export older than 1 day, 0.0 MB")
-    assert json.loads(husk("gc", "--exports", "--older", "50d", "--yes", "--json").stdout) == {"exports": 0, "bytes": 0, "deleted": 0}
-    assert json.loads(husk("gc", "--exports", "--older", "30d", "--yes", "--json").stdout) == {"exports": 1, "bytes": 1000, "deleted": 1}
+    assert json.loads(husk("gc", "--exports", "--older", "50d", "--yes", "--json").stdout) == {"exports": [], "exports_deleted": 0}
+    [listed] = [e for e in json.loads(husk("exports", "--all", "--json").stdout)["exports"] if e["name"] == "old.txt"]
+    assert json.loads(husk("gc", "--exports", "--older", "30d", "--yes", "--json").stdout) == {"exports": [listed], "exports_deleted": 1}
     assert names() == ["new.txt"]
 
 
@@ -178,7 +179,7 @@ def test_images_of_older_builds_are_shown_and_deleted_with_yes(tmp_path):
         done = husk("--yes", "--json")
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
-        assert sorted(image["name"] for image in found["images"]) == [old, used] and all(image["bytes"] for image in found["images"])
+        assert sorted(image["name"] for image in found["images"]) == [old, used] and all(image["size"] for image in found["images"])
         assert (found["images_deleted"], found["images_in_use"]) == (1, 1) and f"kept {used}: " in done.stderr
         assert names() == {used, named, own}
     finally:

@@ -64,7 +64,7 @@ def test_a_session_runs(server, session):
     assert session.code("open('/workspace/in.txt').read()").ok().value == "'from outside\\n'"
     assert server.call("export_files", {"session_id": session.id, "files": [{"source": "in.txt"}]}).success is True
     looked = server.call("session_info", {"session_id": session.id}).fields
-    assert looked["landlock"].startswith("missing") and [v["name"] for v in looked["variables"]][:1] == ["x"]
+    assert looked["usage"]["no_landlock"] and "Landlock is missing" in looked["note"] and [v["name"] for v in looked["usage"]["variables"]][:1] == ["x"]
 
 
 def test_a_cell_is_interrupted_and_its_interpreter_lives(session):

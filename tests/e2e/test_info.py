@@ -15,7 +15,7 @@ def look(session, **more):
 
 
 def names(info):
-    return [variable["name"] for variable in info["variables"]]
+    return [variable["name"] for variable in info["usage"]["variables"]]
 
 
 def test_without_an_id_the_sessions_of_the_conversation_are_listed(server):
@@ -34,13 +34,14 @@ def test_a_session_shows_its_limits_time_and_variables(start):
     session.shell("head -c 1000000 /dev/zero >/workspace/f").ok()
     session.code("import os\n_pty = os.openpty()").ok()
     info = look(session)
-    assert info["ptys"] == 1
-    assert info["variables"][0] == {"name": "a", "type": "numpy.ndarray", "shape": "1000 x 50", "bytes": 400000}
-    assert {v["name"]: v.get("shape") for v in info["variables"]} == {"a": "1000 x 50", "df": "10 x 1", "word": "100"}
-    sizes = [v["bytes"] for v in info["variables"]]
+    usage = info["usage"]
+    assert usage["ptys"] == 1
+    assert usage["variables"][0] == {"name": "a", "type": "numpy.ndarray", "shape": "1000 x 50", "bytes": 400000}
+    assert {v["name"]: v.get("shape") for v in usage["variables"]} == {"a": "1000 x 50", "df": "10 x 1", "word": "100"}
+    sizes = [v["bytes"] for v in usage["variables"]]
     assert sizes == sorted(sizes, reverse=True), "the largest first"
-    assert info["memory"]["limit"] == 512 << 20 and 10 << 20 < info["memory"]["used"] < 512 << 20
-    disks = {disk["path"]: disk for disk in info["disks"]}
+    assert usage["memory_limit"] == info["limits"]["memory"] == 512 << 20 and 10 << 20 < usage["memory"] < 512 << 20
+    disks = {disk["path"]: disk for disk in usage["disks"]}
     assert disks["/workspace"]["size"] == 64 << 20 and disks["/workspace"]["used"] >= 1000000
     assert 3000 < info["seconds_left"] <= 3600 and info["idle_seconds_left"] > 0
     assert info["runs"] == [] and "note" not in info
@@ -51,7 +52,7 @@ def test_nothing_with_side_effects_is_evaluated(own_session):
                      ("__len__", "__repr__", "__str__", "__sizeof__", "__getattribute__", "__iter__", "__hash__", "__eq__", "__bool__"))
     own_session.code(f"class Trap:\n{trap}\nt = Trap()").ok()
     info = look(own_session)
-    assert {"name": "t", "type": "Trap"} in info["variables"]
+    assert {"name": "t", "type": "Trap"} in info["usage"]["variables"]
     assert own_session.shell("cat /workspace/ran").ending == "error"
 
 
@@ -63,7 +64,7 @@ def test_a_running_cell_is_listed_and_not_disturbed(own_session):
     wait_until(lambda: look(s)["runs"][0]["state"] == "running", what="the cell")
     info = look(s)
     [listed] = info["runs"]
-    assert (listed["run"], listed["tool"]) == (run, "execute_code") and names(info) == ["x"] and "before the running cell" in info["note"]
+    assert (listed["run"], listed["kind"]) == (run, "cell") and names(info) == ["x"] and "before the running cell" in info["note"]
     assert s.code(run=run, interrupt=True).ending == "interrupted"
     assert set(names(look(s))) == {"x", "y"}
 

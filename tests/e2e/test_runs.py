@@ -58,7 +58,7 @@ def test_an_end_is_reported_once_by_the_next_call(own_session):
     s = own_session
     run = s.code(STEPS, wait=0).run
     reminded = s.shell("true")
-    assert reminded.fields["earlier"] == [{"seq": run, "tool": "execute_code", "ended": False}]
+    assert reminded.fields["earlier"] == [{"run": run, "kind": "cell", "ended": False}]
     assert f"earlier cell {run}: still running" in reminded.text and f"{{run: {run}}}" in reminded.text
     go(s, 1, 2)
     go(s, 3)
@@ -104,7 +104,7 @@ def test_the_next_cell_queues_and_names_the_run_before_it(own_session):
     go(s, 1, 2, 3)
     after = s.code(run=queued.run, wait=60).ok()
     assert after.value == "'after'" and after.behind == first and f"It had to wait for run {first}" in after.text
-    told = [e for e in after.fields.get("earlier", []) if e["seq"] == without_wait.run and e["ended"]]
+    told = [e for e in after.fields.get("earlier", []) if e["run"] == without_wait.run and e["ended"]]
     later = told[0]["result"] if told else s.code(run=without_wait.run, wait=60).ok().result
     assert later == {"text/plain": "'later'"}
 

@@ -60,33 +60,24 @@ def test_the_link_of_an_export_needs_no_key(serving, session):
     assert changed.status == 403 and "signature" in changed.json["detail"]
 
 
-def ask_mcp(serving, method, params, name):
-    """One request of MCP over HTTP. The answer never names a file of the server's host."""
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": harness.modern_meta()}}
-    reply = serving.call("POST", "/mcp", message, fields={"MCP-Protocol-Version": harness.MODERN, "Mcp-Method": method, "Mcp-Name": name,
-                                                          "Accept": "application/json, text/event-stream"})
-    assert str(serving.home) not in reply.body.decode(), reply.body
-    return reply.json
-
-
 def test_mcp_answers_have_links_and_no_paths_of_the_host(serve):
     one = serve()
     session = one.create()
     put(one, session, "linked.txt", "0123456789")
-    done = ask_mcp(one, "tools/call", {"name": "export_files", "arguments": {"session_id": session, "files": [{"source": "linked.txt"}]}},
+    done = one.ask_mcp("tools/call", {"name": "export_files", "arguments": {"session_id": session, "files": [{"source": "linked.txt"}]}},
                    "export_files")["result"]
     file = done["structuredContent"]["files"][0]
     link = file["download_url"].removeprefix(one.origin)
     assert one.call("GET", link, key="").body == b"0123456789"
     assert done["content"][1]["_meta"]["dev.husk/download_url"].startswith(one.origin)
-    refused = ask_mcp(one, "tools/call", {"name": "import_files", "arguments": {
+    refused = one.ask_mcp("tools/call", {"name": "import_files", "arguments": {
         "session_id": session, "files": [{"source": "/etc/hostname"}]}}, "import_files")["result"]
     assert refused["isError"] and "paths of the host cannot be imported" in str(refused)
     for path in one.home.rglob("*linked.txt"):
         path.unlink()
-    lost = ask_mcp(one, "resources/read", {"uri": file["uri"]}, file["uri"])
+    lost = one.ask_mcp("resources/read", {"uri": file["uri"]}, file["uri"])
     assert "`husk doctor` on the server" in lost["error"]["message"]
-    again = ask_mcp(one, "tools/call", {"name": "import_files", "arguments": {
+    again = one.ask_mcp("tools/call", {"name": "import_files", "arguments": {
         "session_id": session, "files": [{"session_id": session, "path": "linked.txt", "destination": "b"}]}}, "import_files")["result"]
     assert not again["structuredContent"]["success"]
 

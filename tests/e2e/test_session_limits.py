@@ -18,7 +18,7 @@ LOOK = ("df -B1 --output=size /workspace | tail -1; cut -d' ' -f1 /sys/fs/cgroup
 def test_requested_limits_hold_are_shown_and_outlive_the_server(start, tmp_path):
     first = start(home=tmp_path / "home", CONTAINER_MEMORY_LIMIT="500m", CONTAINER_TMPFS_SIZE="50m")
     created = first.call("create_session", {"network": False, "memory": "512m", "cpus": 0.7, "disk": "64m"})
-    assert created.fields["limits"] == {"memory": MEMORY, "cpus": 0.7, "disk": DISK}, created.text
+    assert {name: created.fields["limits"][name] for name in ("memory", "cpus", "disk")} == {"memory": MEMORY, "cpus": 0.7, "disk": DISK}, created.text
     first.process.send_signal(signal.SIGKILL)
     first.process.wait(20)
 
@@ -27,8 +27,8 @@ def test_requested_limits_hold_are_shown_and_outlive_the_server(start, tmp_path)
     room = (50 << 20) * 512 // 500 & ~4095
     assert session.shell(LOOK).ok().text.split() == [str(room), "70000", "1"]
     info = server.call("session_info", {"session_id": session.id}).fields
-    assert info["memory"]["limit"] == MEMORY and info["cpus"] == 0.7
-    assert [d["size"] for d in info["disks"] if d["path"].startswith("/home")] == [DISK]
+    assert info["usage"]["memory_limit"] == info["limits"]["memory"] == MEMORY and info["limits"]["cpus"] == 0.7
+    assert [d["size"] for d in info["usage"]["disks"] if d["path"].startswith("/home")] == [DISK]
     listed = subprocess.run([husk_binary(), "ps", "--json"], env=clean_env(tmp_path / "home"), stdin=subprocess.DEVNULL, capture_output=True,
                             text=True, timeout=60)
     assert '"cpus": 0.7,' in listed.stdout and '"cpus": 0.7' in created.text, "no digits of the binary number"

@@ -52,7 +52,7 @@ def has_ended(task):
 
 
 def tells_of(result, *runs):
-    return [e for e in result.ok().fields.get("earlier", []) if e["seq"] in runs]
+    return [e for e in result.ok().fields.get("earlier", []) if e["run"] in runs]
 
 
 @pytest.fixture

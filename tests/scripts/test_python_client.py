@@ -14,6 +14,7 @@ import sys
 import threading
 import types
 
+import attach_client
 import husk
 import pytest
 from conftest import ROOT, containers, places
@@ -328,6 +329,42 @@ def test_files_in_and_out(manager, tmp_path):
     assert b"b.txt" in manager.read_export(out.files[1].id)
     with pytest.raises(husk.LimitError, match="has 2 bytes"):
         manager.read_export(out.files[0].id, 1)
+
+
+def ask_api(folder, target):
+    """A request to the HTTP API on the unix socket of the manager."""
+    [path] = attach_client.sockets(folder)
+    connection = attach_client.Connection(path)
+    connection.request("GET", target)
+    return attach_client.check(connection.getresponse())
+
+
+def test_attributes_have_the_names_of_the_api(make_manager, tmp_path):
+    """Every field of the API that the library gives to programs is an attribute with the same name and value."""
+    manager = make_manager()
+    session = husk.Session("python", manager=manager, network=False)
+    made = session.run("print('out')\nheld = [1]\n2")
+    endless = session.shell("sleep 1000", wait=0)
+    status = session.status()
+    api = ask_api(tmp_path, f"/v1/sessions/{session.id}")
+    assert api["usage"]["answered"] and status.answered
+    assert {name: getattr(status.session, name) for name in ("id", "language", "status")} == {
+        name: api[name] for name in ("id", "language", "status")}
+    assert status.session.limits == {name: api["limits"][name] for name in status.session.limits}
+    assert status.seconds_left >= api["seconds_left"] > 0 and status.idle_seconds_left >= api["idle_seconds_left"] > 0
+    assert status.memory_limit == api["usage"]["memory_limit"] and set(status.disks) == {disk["path"] for disk in api["usage"]["disks"]}
+    [variable] = [one for one in api["usage"]["variables"] if one["name"] == "held"]
+    assert vars(next(one for one in status.variables if one.name == "held")) == variable
+    [run], [listed] = status.runs, api["runs"]
+    assert (run.run, run.state) == (listed["run"], listed["state"]) == (endless.run, "running") and run.age_ms <= listed["age_ms"]
+    record = ask_api(tmp_path, f"/v1/sessions/{session.id}/runs/{made.run}")
+    same = ("run", "ending", "stdout", "result", "duration_ms", "stdout_bytes", "memory_limit")
+    assert {name: getattr(made, name) for name in same} == {name: record[name] for name in same}
+    manager.import_files(session.id, [{"content": "1", "destination": "a.txt"}]).check()
+    [copy] = manager.export_files(session.id, [{"source": "a.txt"}]).check()
+    export = ask_api(tmp_path, f"/v1/exports/{copy.id}")
+    same = ("id", "session", "path", "name", "mime", "hash", "size", "uri", "host_path")
+    assert {name: getattr(copy, name) for name in same} == {name: export[name] for name in same}
 
 
 # --- life

@@ -80,9 +80,14 @@ static void finish(struct fake_container *c, struct fake_call *run)
 
 static void a_busy_interpreter_is_a_conflict(void **state)
 {
-	AUTO(reply_release) struct reply r = call("inspect", "{\"code\": \"{\\\"status\\\":\\\"busy\\\"}\"}");
-	assert_int_equal(r.status, 409);
-	assert_string_equal(text_of(&r, "cause"), "interpreter_busy");
+	static const char *const states[] = { "busy", "timeout" };
+	for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+		AUTO(freep) char *body = xasprintf("{\"code\": \"{\\\"status\\\":\\\"%s\\\"}\"}", states[i]);
+		AUTO(reply_release) struct reply r = call("inspect", body);
+		assert_int_equal(r.status, 409);
+		assert_string_equal(text_of(&r, "cause"), "interpreter_busy");
+		assert_non_null(strstr(text_of(&r, "hint"), "Try again"));
+	}
 }
 
 static void a_restart_waits_for_the_new_interpreter(void **state)

@@ -76,7 +76,7 @@ class SandboxManager:
         return await _call(self.sync.execute_terminal, session_id, command, timeout, **more)
 
     async def status(self, session_id: str, *, keep_alive: bool = False, **more: Unpack[AsyncCallOptions]) -> Look:
-        """The status of a session: (await manager.status(sid)).left"""
+        """The status of a session: (await manager.status(sid)).seconds_left"""
         return await _call(self.sync.status, session_id, keep_alive=keep_alive, **more)
 
     look = status  # the name in 0.1

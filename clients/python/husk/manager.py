@@ -158,7 +158,7 @@ class SandboxManager:
         """The status of a session: its runs, limits, remaining time and variables. Does not run code in the session.
         keep_alive=True counts the call as use of the session.
 
-            manager.status(sid).left  # seconds
+            manager.status(sid).seconds_left
         """
         answer = POINTER(_lib.Look)()
         with waiting(deadline, cancel) as (wait, _):

@@ -1,4 +1,6 @@
-"""Results of calls: plain objects, copied from the library's structures."""
+"""Results of calls: plain objects, copied from the library's structures.
+
+Attributes have the names of the HTTP API's fields. Shorter names of earlier versions stay beside them."""
 
 from __future__ import annotations
 
@@ -102,8 +104,13 @@ class Result:
             self.error = ErrorInfo(type=words(raw.error_type), message=words(raw.error_message), traceback=words(raw.error_traceback))
         self.exit_code: Optional[int] = raw.exit_code if raw.has_exit_code else None
         self.signal: Optional[int] = raw.signal or None
-        self.duration: float = raw.duration_ms / 1000
+        self.duration_ms: int = raw.duration_ms
+        self.duration: float = self.duration_ms / 1000
+        self.stdout_bytes: int = raw.out_bytes
+        self.stderr_bytes: int = raw.err_bytes
+        self.displays_dropped: int = raw.displays_dropped
         self.memory_peak: Optional[int] = raw.memory_peak or None
+        self.memory_limit: Optional[int] = raw.memory_limit or None
         self.kernel_restarted: bool = bool(raw.kernel_restarted)
         self.session_gone: bool = bool(raw.session_gone)
         self.notice: Optional[str] = text(raw.notice)
@@ -115,7 +122,8 @@ class Result:
         self.password: bool = bool(raw.password)
         self.queued: bool = bool(raw.queued)
         self.behind: Optional[int] = raw.behind or None
-        self.lost: Optional[str] = text(raw.lost)
+        self.lost_variables: Optional[str] = text(raw.lost)
+        self.lost: Optional[str] = self.lost_variables
         self.others_running: List[int] = [raw.running[i] for i in range(raw.n_running)]
 
     @property
@@ -223,12 +231,16 @@ class SessionInfo:
         self.dependencies: Dict[str, str] = json.loads(raw.dependencies) if raw.dependencies else {}
         self.age: int = raw.age_seconds
         self.idle: int = raw.idle_seconds
+        self.language: str = self.runtime
+        self.age_seconds: int = self.age
+        self.idle_seconds: int = self.idle
         self.conversation: Optional[str] = text(raw.conversation)
         self.owner: Optional[str] = text(raw.owner)
         self.memory: Optional[int] = raw.memory or None
         self.memory_limit: int = raw.memory_limit
         self.disk_limit: int = raw.disk_limit
         self.cpus: float = raw.cpus
+        self.limits: Dict[str, float] = {"memory": self.memory_limit, "disk": self.disk_limit, "cpus": self.cpus}
         self.name: Optional[str] = text(raw.name)
         self.success = True
 
@@ -255,13 +267,15 @@ class Variable:
 
 
 class RunState:
-    """A run whose end has not been reported yet."""
+    """A run whose end has not been reported yet: s.status().runs[0].run"""
 
     def __init__(self, raw: Any) -> None:
-        self.number: int = raw.number
+        self.run: int = raw.number
+        self.number: int = self.run
         self.kind: str = words(raw.kind)
         self.state: str = words(raw.state)
-        self.age: float = raw.age_ms / 1000
+        self.age_ms: int = raw.age_ms
+        self.age: float = self.age_ms / 1000
 
 
 class Look:
@@ -271,8 +285,10 @@ class Look:
 
     def __init__(self, raw: Any) -> None:
         self.session = SessionInfo(raw.session.contents)
-        self.left: Optional[int] = None if raw.left_seconds == 2**64 - 1 else raw.left_seconds
-        self.idle_left: int = raw.idle_left_seconds
+        self.seconds_left: Optional[int] = None if raw.left_seconds == 2**64 - 1 else raw.left_seconds
+        self.idle_seconds_left: int = raw.idle_left_seconds
+        self.left: Optional[int] = self.seconds_left
+        self.idle_left: int = self.idle_seconds_left
         self.runs: List[RunState] = [RunState(raw.runs[i].contents) for i in range(raw.n_runs)]
         self.answered: bool = bool(raw.answered)
         self.memory: Optional[int] = raw.memory or None
@@ -309,12 +325,13 @@ class Help:
 
 
 class Wholeness:
-    """Whether code is complete: s.is_complete("if x:").state
+    """Whether code is complete: s.is_complete("if x:").completeness
 
-    `state` is "complete", "incomplete" (then `indent` is the indentation of the next line), "invalid" or "unknown"."""
+    `completeness`, or `state`, is "complete", "incomplete" (then `indent` is the indentation of the next line), "invalid" or "unknown"."""
 
     def __init__(self, raw: Any) -> None:
-        self.state: str = words(raw.state)
+        self.completeness: str = words(raw.state)
+        self.state: str = self.completeness
         self.indent: str = words(raw.indent)
 
 
@@ -333,7 +350,9 @@ class FileResult:
         self.session_id: Optional[str] = text(raw.session)
         self.id: Optional[str] = text(raw.id)
         self.name: Optional[str] = text(raw.name)
-        self.mime_type: Optional[str] = text(raw.mime)
+        self.session: Optional[str] = self.session_id
+        self.mime: Optional[str] = text(raw.mime)
+        self.mime_type: Optional[str] = self.mime
         self.hash: Optional[str] = text(raw.hash)
         self.uri: Optional[str] = text(raw.uri)
         self.host_path: Optional[str] = text(raw.host_path)
@@ -411,9 +430,12 @@ class Execution:
     """One run in a session's history."""
 
     def __init__(self, raw: Any) -> None:
-        self.number: int = raw.number
+        self.run: int = raw.number
+        self.number: int = self.run
         self.kind: str = words(raw.kind)
-        self.started: float = raw.started_ms / 1000
+        self.started_ms: int = raw.started_ms
+        self.ended_ms: Optional[int] = raw.ended_ms or None
+        self.started: float = self.started_ms / 1000
         self.ended: Optional[float] = raw.ended_ms / 1000 or None
         self.ending: Optional[str] = text(raw.ending)
         self.in_bytes: int = raw.in_bytes
