@@ -79,7 +79,7 @@ struct tls_context {
 	char *secret;	     /* NULL = none */
 	bool shared;	     /* without certificates: both sides must prove the secret */
 	char *name;	     /* the only name that clients may ask for; NULL = any. Owned */
-	unsigned references; /* connections, and one for the owner */
+	unsigned references; /* connections and owners */
 };
 
 struct tls {
@@ -280,6 +280,12 @@ struct tls_context *tls_context_named(const char *host, const struct buf *certif
 void tls_context_offer_http1(struct tls_context *c)
 {
 	lib.SSL_CTX_set_alpn_protos(c->ctx, (const unsigned char *)http1, sizeof(http1) - 1);
+}
+
+struct tls_context *tls_context_ref(struct tls_context *c)
+{
+	c->references++;
+	return c;
 }
 
 struct tls_context *tls_context_free(struct tls_context *c)

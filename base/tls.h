@@ -25,6 +25,8 @@ struct tls_context *tls_context_named(const char *host, const struct buf *certif
 				      struct fail *f);
 /* Connections of a client's context offer HTTP/1.1 as their only protocol. */
 void tls_context_offer_http1(struct tls_context *c);
+/* One more owner, who calls tls_context_free(). */
+struct tls_context *tls_context_ref(struct tls_context *c);
 /* Connections keep it alive. Accepts NULL, returns NULL. */
 struct tls_context *tls_context_free(struct tls_context *c);
 

@@ -11,6 +11,7 @@ void claim_release(struct claim *c)
 {
 	strv_release(&c->env);
 	free(c->cwd);
+	free(c->authority);
 	*c = (struct claim){ 0 };
 }
 
@@ -43,17 +44,18 @@ int claim_parse(struct claim *ret, const void *payload, size_t n)
 	AUTO(claim_release) struct claim c = { 0 };
 	/* json_loadb() also rejects strings that contain a NUL. */
 	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES, NULL);
-	const char *session, *cwd = NULL;
+	const char *session, *cwd = NULL, *authority = NULL;
 	json_int_t lease, lifetime;
 	json_t *env = NULL;
-	if (json_unpack(fields, "{s:s, s:I, s:I, s?o, s?s}", "session", &session, "lease_seconds", &lease,
-			"lifetime_seconds", &lifetime, "env", &env, "cwd", &cwd) < 0)
+	if (json_unpack(fields, "{s:s, s:I, s:I, s?o, s?s, s?s}", "session", &session, "lease_seconds", &lease,
+			"lifetime_seconds", &lifetime, "env", &env, "cwd", &cwd, "authority", &authority) < 0)
 		return -EPROTO;
 	if (!is_session_id(session) || lease < 1 || lease > SECONDS_MAX || lifetime < 0 || lifetime > SECONDS_MAX ||
-	    !take_env(&c.env, env))
+	    !take_env(&c.env, env) || (authority && strlen(authority) > CLAIM_AUTHORITY_MAX))
 		return -EPROTO;
 	memcpy(c.session, session, strlen(session) + 1);
 	c.cwd = cwd && *cwd ? xstrdup(cwd) : NULL;
+	c.authority = authority && *authority ? xstrdup(authority) : NULL;
 	c.lease_ms = (uint64_t)lease * 1000;
 	c.lifetime_ms = (uint64_t)lifetime * 1000;
 	*ret = c;

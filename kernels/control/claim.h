@@ -11,6 +11,7 @@ struct claim {
 	uint64_t lifetime_ms; /* 0 = none */
 	struct strv env;      /* added to the environment of every process that starts from now on */
 	char *cwd;	      /* the directory in which they start; NULL = /workspace */
+	char *authority;      /* PEM: a certificate that clients in the session trust too; NULL = none */
 };
 
 void claim_release(struct claim *c);

@@ -5,6 +5,7 @@
 #include "kernels/guard/landlock.h"
 #include "kernels/guard/spawn.h"
 #include "kernels/init/info.h"
+#include "kernels/init/trust.h"
 #include "kernels/system/clock.h"
 
 /* Time for a kernel to list its variables. */
@@ -119,6 +120,23 @@ static char *take_cwd(struct init *i, const char *cwd)
 	return NULL;
 }
 
+/* NULL, or why the authority could not be added to the certificates of the session. Variables of the claim take
+ * precedence over those that this adds. */
+static char *take_authority(struct init *i, const struct claim *claim)
+{
+	AUTO(strv_release) struct strv env = { 0 };
+	if (!claim->authority)
+		return NULL;
+	int r = trust_add(SPAWN_HOME, getenv("SSL_CERT_FILE"), claim->authority, &env);
+	if (r < 0)
+		return xasprintf("The certificates of the session's gate cannot be written below %s: %s.", SPAWN_HOME,
+				 strerror(-r));
+	for (size_t k = 0; k < env.n; k++)
+		strv_set_env(&i->env, env.v[k]);
+	terminals_add_env(&i->terminals, &env);
+	return NULL;
+}
+
 static void set_terms(struct init *i, const struct claim *claim)
 {
 	memcpy(i->session, claim->session, sizeof(i->session));
@@ -126,7 +144,7 @@ static void set_terms(struct init *i, const struct claim *claim)
 	for (size_t k = 0; k < claim->env.n; k++)
 		strv_set_env(&i->env, claim->env.v[k]);
 	terminals_add_env(&i->terminals, &claim->env);
-	if ((claim->env.n || claim->cwd) && !i->options->install)
+	if ((claim->env.n || claim->cwd || claim->authority) && !i->options->install)
 		kernel_restart(&i->kernel);
 }
 
@@ -136,6 +154,8 @@ static json_t *on_claim(struct controller *c, const struct claim *claim)
 	if (i->claimed && !streq(i->session, claim->session))
 		return NULL;
 	AUTO(freep) char *refused = i->claimed ? NULL : take_cwd(i, claim->cwd);
+	if (!i->claimed && !refused)
+		refused = take_authority(i, claim);
 	if (!i->claimed && !refused) {
 		i->claimed = true;
 		set_terms(i, claim);

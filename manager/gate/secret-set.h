@@ -7,9 +7,10 @@
 #include "base/strv.h"
 #include "manager/model/secret.h"
 
-/* Each placeholder begins with this, followed by random characters a-z and 2-7. */
+/* Each placeholder begins with this, followed by random characters that need no encoding in an address. */
 #define SECRET_PLACEHOLDER "husk-secret-"
-#define SECRET_PLACEHOLDER_CHARS (sizeof(SECRET_PLACEHOLDER) - 1 + 26)
+#define SECRET_PLACEHOLDER_RANDOM 26
+#define SECRET_PLACEHOLDER_CHARS (sizeof(SECRET_PLACEHOLDER) - 1 + SECRET_PLACEHOLDER_RANDOM)
 
 struct gate_secret {
 	char *name;

@@ -204,6 +204,8 @@ void wire_put_claim(struct buf *out, const struct wire_claim *claim)
 					 (json_int_t)claim->lifetime_seconds, "env", env_json(claim->env));
 	if (claim->cwd)
 		json_object_set_new(payload, "cwd", json_string(claim->cwd));
+	if (claim->authority)
+		json_object_set_new(payload, "authority", json_string(claim->authority));
 	(void)wire_put_json(out, FRAME_CLAIM, 0, payload);
 }
 

@@ -115,17 +115,21 @@ static void check_requests(struct seen *s)
 	buf_release(&text);
 }
 
+static bool occurs(const uint8_t *data, size_t n, const char *text)
+{
+	return data && n && memmem(data, n, text, strlen(text));
+}
+
 static bool has(const struct buf *b, const char *text)
 {
-	return b->len && memmem(b->data, b->len, text, strlen(text));
+	return occurs(b->data, b->len, text);
 }
 
 int fuzz_one(const uint8_t *data, size_t n)
 {
 	struct seen cut = { 0 }, whole = { 0 };
 	struct pieces pieces = pieces_of(data, n);
-	if (n && (memmem(data, n, KEY_VALUE, sizeof(KEY_VALUE) - 1) ||
-		  memmem(data, n, OTHER_VALUE, sizeof(OTHER_VALUE) - 1)))
+	if (occurs(data, n, KEY_VALUE) || occurs(data, n, OTHER_VALUE))
 		return 0;
 	run(pieces, &cut);
 	pieces.state = 0;

@@ -36,6 +36,7 @@ GOOD = {"session": SESSION, "lease_seconds": 9, "lifetime_seconds": 0, "env": {}
 @pytest.mark.parametrize("call, payload", [
     (1, GOOD), (0, []), (0, b"{"), (0, {**GOOD, "session": SESSION.upper()}), (0, {**GOOD, "session": SESSION[1:]}),
     (0, {**GOOD, "lease_seconds": 0}), (0, {**GOOD, "env": {"A": "\0"}}), (0, {**GOOD, "env": {"A": "x" * (64 << 10)}}),
+    (0, {**GOOD, "authority": "x" * 5000}),
 ])
 def test_a_malformed_claim_ends_only_the_stream(box, client, call, payload):
     client.send(frames.CLAIM, call, payload if isinstance(payload, bytes) else json.dumps(payload).encode())
@@ -52,6 +53,25 @@ def test_the_environment_reaches_a_kernel_that_was_up(client):
     reply = client.execute("print(os.environ['FROM_CLAIM'], os.environ['FROM_MANIFEST'], os.environ['HOME'], 'x' in globals())")
     assert reply.out == b"1 2 no /tmp False\n" and reply.detail == ""
     assert not [f for f in client.waiting if f.type == frames.EVENT], "no word of a kernel that died"
+
+
+PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+PRINT_BUNDLE = """names = "SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE PIP_CERT NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO AWS_CA_BUNDLE".split()
+print({os.environ[name] for name in names}, open(os.environ["SSL_CERT_FILE"]).read()[-len(%r):])""" % PEM
+
+
+def test_an_authority_joins_the_certificates_that_programs_trust(client):
+    client.claim(SESSION, authority=PEM)
+    client.event("kernel_ready")
+    assert client.execute(PRINT_BUNDLE).out.decode() == "{'/home/sandbox/.husk/certificates.pem'} " + PEM + "\n"
+    command = client.terminal('tail -n 3 "$CURL_CA_BUNDLE"; stat -c %a "$CURL_CA_BUNDLE"')
+    assert command.out.decode() == PEM + "444\n"
+
+
+def test_a_variable_of_the_claim_precedes_that_of_its_authority(client):
+    client.claim(SESSION, authority=PEM, env={"PIP_CERT": "mine"})
+    client.event("kernel_ready")
+    assert client.execute("print(os.environ['PIP_CERT'])").out == b"mine\n"
 
 
 def test_the_environment_reaches_a_kernel_that_was_starting(make_box):
