@@ -90,12 +90,18 @@ static void keep(struct poll *p, size_t bytes, json_t *event)
 	p->soon = true;
 }
 
+static size_t bundle_bytes(const struct mime_bundle *b)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < b->n; i++)
+		n += b->parts[i].len;
+	return n;
+}
+
 static size_t event_bytes(const struct journal_event *e)
 {
-	size_t n = e->len;
-	for (size_t i = 0; e->display && i < e->display->bundle->n; i++)
-		n += e->display->bundle->parts[i].len;
-	return n;
+	return e->len + (e->display ? bundle_bytes(e->display->bundle) : 0) +
+	       (e->result ? bundle_bytes(&e->result->result) : 0);
 }
 
 static void on_event(void *ctx, const struct journal_event *e)
@@ -144,7 +150,7 @@ static void events_defaults(const struct exchange *x UNUSED, void *query, void *
 	q->limit = EVENTS_MAX;
 }
 
-static void read_events(struct exchange *x, struct journal_request journal, bool by_position)
+static void read_events(struct exchange *x, struct journal_request journal, bool ended)
 {
 	const struct events_query *query = x->query;
 	if (stream_after(x, query->after, &journal.after) < 0)
@@ -154,18 +160,19 @@ static void read_events(struct exchange *x, struct journal_request journal, bool
 		return;
 	}
 	stream_begin(x, &(struct stream_spec){ .journal = journal,
-					       .by_position = by_position,
+					       .by_position = !journal.session_id,
+					       .ended = ended,
 					       .only = query->only,
 					       .quiet = query->quiet });
 }
 
-static void read_session(struct exchange *x)
+static void read_session(struct exchange *x, bool ended)
 {
 	const struct events_query *query = x->query;
 	read_events(x,
 		    (struct journal_request){
 			    .conversation = x->conversation, .session_id = x->session, .run = (uint64_t)query->run },
-		    /* by_position= */ false);
+		    ended);
 }
 
 /* The session is here now, even if another server had it before. */
@@ -173,8 +180,8 @@ static void session_is_here(void *ctx, const struct session_details *details, co
 {
 	struct exchange *x = ctx;
 	x->op = NULL;
-	/* The journal of a session that has ended can still be read. */
-	if (f && f->kind != FAIL_DIED) {
+	/* The journal of a session that has ended here can still be read, so that readers that connect again learn the end. */
+	if (f && f->kind != FAIL_DIED && f->kind != FAIL_NOT_FOUND) {
 		exchange_fail(x, f);
 		return;
 	}
@@ -182,7 +189,7 @@ static void session_is_here(void *ctx, const struct session_details *details, co
 		free(x->session);
 		x->session = xstrdup(details->session.id);
 	}
-	read_session(x);
+	read_session(x, /* ended= */ f);
 }
 
 static void get_session_events(struct exchange *x)
@@ -190,7 +197,7 @@ static void get_session_events(struct exchange *x)
 	AUTO(fail_release) struct fail f = { 0 };
 	struct session_place place;
 	if (manager_find_session(x->conversation, x->session, &place)) {
-		read_session(x);
+		read_session(x, /* ended= */ false);
 		return;
 	}
 	struct info_request request = { .session_id = x->session, .on_done = session_is_here, .ctx = x };
@@ -206,7 +213,7 @@ static void get_all_events(struct exchange *x)
 	if (query->all)
 		journal = (struct journal_request){ .tenant = x->caller.tenant };
 	conversation_wake(x->conversation);
-	read_events(x, journal, /* by_position= */ true);
+	read_events(x, journal, /* ended= */ false);
 }
 
 static const struct route_answer answers[] = {
@@ -224,7 +231,8 @@ const struct route routes_events[] = {
 	  .tag = "events",
 	  .summary = "Read the events of a session",
 	  .text = "Any number of readers can read, each from any number. If events are missing, the reader gets one "
-		  "event `gap` with the number to continue from and the current state.",
+		  "event `gap` with the number to continue from and the current state. The stream ends after `session.ended`, "
+		  "which can still be read after the end, up to a restart of the server.",
 	  .query = events_table,
 	  .query_size = sizeof(struct events_query),
 	  .defaults = events_defaults,

@@ -56,6 +56,8 @@ static const char *hint_of(enum cause cause, int status)
 		return "GET /v1/sessions?all=true lists the sessions; Husk-Conversation names a conversation.";
 	case CAUSE_NO_RUN:
 		return "GET /v1/sessions/ID/runs lists the runs.";
+	case CAUSE_FILE_DENIED:
+		return "Name a file that the user of the session may change.";
 	case CAUSE_NO_FILE:
 		return "A path that ends with a slash lists a directory.";
 	default:

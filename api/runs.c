@@ -519,7 +519,8 @@ const struct route routes_runs[] = {
 	  .tag = "runs",
 	  .summary = "Run a cell or a command",
 	  .text = "With `Prefer: wait=N`, the answer waits up to N seconds for the end. With `Accept: text/event-stream`, "
-		  "it is the stream of the run's events. Otherwise it comes at once, and GET on Location reads the run.",
+		  "it is the stream of the run's events, and the last one, `run.ended`, has its value as `result`. Otherwise it "
+		  "comes at once, and GET on Location reads the run.",
 	  .body = run_table,
 	  .body_size = sizeof(struct run_body),
 	  .defaults = run_defaults,

@@ -162,6 +162,10 @@ void stream_begin(struct exchange *x, const struct stream_spec *spec)
 	s->spec.journal.on_gap = on_gap;
 	s->spec.journal.ctx = s;
 	s->reader = manager_read_journal(x->api->spec.manager, &s->spec.journal, &f);
+	if (s->reader && spec->ended && !journal_reader_is_behind(s->reader)) {
+		s->reader = journal_reader_free(s->reader);
+		cause_no_session(&f, x->session);
+	}
 	if (!s->reader) {
 		free(s->only);
 		free(s);

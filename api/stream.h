@@ -17,6 +17,7 @@ struct stream_spec {
 	struct journal_request journal; /* callbacks are set by the stream */
 	bool by_position;		/* ids of events are positions: the stream has several sessions */
 	bool until_end;			/* the stream ends with the event run.ended */
+	bool ended;			/* the session has ended: 404 if there is nothing left to read */
 	uint64_t known;			/* the client knows the events up to this number */
 	const char *only;		/* as in stream_shows(); borrowed during the call */
 	bool quiet;			/* likewise */

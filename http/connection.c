@@ -314,22 +314,14 @@ void http_connection_answered(struct http_connection *c)
 
 /* --- the channel's events */
 
-/* Peers use TLS on plain listeners too. */
-static void begin_tls(struct http_connection *c, const void *data, size_t n)
-{
-	if (c->host->peers)
-		channel_start_tls(c->channel, tls_new(c->host->peers, /* host= */ NULL), data, n);
-	else
-		http_connection_close(c);
-}
-
 static void on_data(void *ctx, const void *data, size_t n)
 {
 	struct http_connection *c = ctx;
-	bool tls = !c->known && *(const uint8_t *)data == TLS_FIRST_BYTE;
+	/* Peers use TLS on plain listeners too. Without peers, it is a malformed request. */
+	bool tls = !c->known && c->host->peers && *(const uint8_t *)data == TLS_FIRST_BYTE;
 	c->known = true;
 	if (tls) {
-		begin_tls(c, data, n);
+		channel_start_tls(c->channel, tls_new(c->host->peers, /* host= */ NULL), data, n);
 		return;
 	}
 	if (c->input.len) {

@@ -149,6 +149,8 @@ json_t *journal_event_encode(const struct journal_event *e)
 	fields_put_text(out, "ending", e->ending);
 	fields_put_text(out, "detail", e->detail);
 	add_outcome(out, e->result);
+	if (e->result && e->result->result.n)
+		json_object_set_new(out, "result", mime_bundle_encode(&e->result->result));
 	return out;
 }
 

@@ -34,12 +34,24 @@ static const char *text_of(const struct reply *r, const char *name)
 	return text ? text : "";
 }
 
-static void show(struct fake_container *c, struct fake_call *run)
+static void show_all(struct fake_container *c, struct fake_call *run)
 {
 	fake_call_out(c, run, "first\n");
 	fake_call_give(c, run, FRAME_DISPLAY,
 		       "{\"data\": {\"image/png\": \"iVBORw0KGgo=\", \"text/plain\": \"<Figure>\"}}");
 	fake_call_out(c, run, "second\n");
+}
+
+static void show(struct fake_container *c, struct fake_call *run)
+{
+	show_all(c, run);
+	fake_call_end(c, run, "ok");
+}
+
+static void show_and_return(struct fake_container *c, struct fake_call *run)
+{
+	show_all(c, run);
+	fake_call_give(c, run, FRAME_RESULT, "{\"data\": {\"text/plain\": \"42\"}}");
 	fake_call_end(c, run, "ok");
 }
 
@@ -103,11 +115,12 @@ static int start(const char *fields, const char *body)
 static void a_run_can_be_streamed(void **state)
 {
 	AUTO(buf_release) struct buf got = { 0 };
-	fake_on_call = show;
+	fake_on_call = show_and_return;
 	AUTO(closep) int fd = start(SSE, "{\"text\": \"plot()\"}");
-	api_read_until(fd, &got, "event: run.ended");
+	api_read_until(fd, &got, "0\r\n\r\n");
 	const char *text = buf_str(&got);
 	assert_non_null(strstr(text, "text/event-stream"));
+	assert_non_null(strstr(strstr(text, "event: run.ended"), "\"result\":{\"text/plain\":\"42\"}"));
 	assert_non_null(strstr(text, "\"text\":\"first\\n\""));
 	assert_true(strstr(text, "first") < strstr(text, "event: run.display"));
 	assert_true(strstr(text, "event: run.display") < strstr(text, "second"));
@@ -235,6 +248,24 @@ static void the_stream_of_a_session_ends_although_its_end_is_hidden(void **state
 	assert_int_equal(r.status, 204);
 	api_read_until(fd, &got, "0\r\n\r\n");
 	assert_null(strstr(buf_str(&got), "session.ended"));
+}
+
+static void the_end_of_a_session_can_be_read_later(void **state)
+{
+	AUTO(freep) char *path = xasprintf("/v1/sessions/%s", session);
+	AUTO(reply_release) struct reply stopped = api_call("DELETE", path, NULL, NULL);
+	AUTO(reply_release) struct reply r = call("GET", "events?after=0", NULL, NULL);
+	const json_t *events = json_object_get(r.json, "events");
+	const json_t *last = json_array_get(events, json_array_size(events) - 1);
+	assert_string_equal(json_string_value(json_object_get(last, "event")), "session.ended");
+	AUTO(reply_release) struct reply stream = call("GET", "events?after=0", SSE, NULL);
+	assert_non_null(strstr(stream.body, "event: session.ended"));
+	/* Browsers connect again after a stream has ended, but not after 404. */
+	AUTO(freep) char *known = xasprintf(SSE "Last-Event-ID: %lld\r\n",
+					    (long long)json_integer_value(json_object_get(last, "number")));
+	AUTO(reply_release) struct reply none = call("GET", "events", known, NULL);
+	assert_int_equal(none.status, 404);
+	assert_string_equal(json_string_value(json_object_get(none.json, "cause")), "no_session");
 }
 
 static void the_stream_of_a_run_continues_after_a_number(void **state)
@@ -489,6 +520,7 @@ int main(void)
 		TEST(an_attached_run_ends_with_a_client_that_leaves_early),
 		TEST(the_stream_of_a_run_ends_although_its_end_was_dropped),
 		TEST(the_stream_of_a_session_ends_although_its_end_is_hidden),
+		TEST(the_end_of_a_session_can_be_read_later),
 		TEST(the_stream_of_a_run_continues_after_a_number),
 		TEST(another_run_survives_its_client),
 		TEST(an_attached_run_needs_a_connection),
