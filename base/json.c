@@ -7,6 +7,10 @@
 #define REAL_MAX 64
 /* Bytes written at a time. */
 #define ESCAPES 256u
+/* Strings up to this length are printed byte by byte. */
+#define SHORT_MAX 64u
+/* Up to this size an upper bound is good enough. */
+#define SMALL_MAX (16u << 10)
 
 json_t *json_text(const char *s)
 {
@@ -75,9 +79,36 @@ static size_t print_escapes(struct buf *out, const uint8_t *s, size_t n)
 	return i;
 }
 
+static void put_byte(struct buf *out, char byte)
+{
+	if (out->len + 1 < out->cap && !out->max)
+		out->data[out->len++] = (uint8_t)byte;
+	else
+		buf_add(out, &byte, 1);
+}
+
+/* Names and most values. */
+static void print_short(struct buf *out, const uint8_t *s, size_t n)
+{
+	uint8_t *to = buf_reserve(out, 6 * n + 2);
+	*to++ = '"';
+	for (size_t i = 0; i < n; i++) {
+		if (needs_escape(s[i]))
+			to = put_escape(to, s[i]);
+		else
+			*to++ = s[i];
+	}
+	*to++ = '"';
+	out->len = (size_t)(to - out->data);
+}
+
 static void print_string(struct buf *out, const char *text, size_t n)
 {
 	const uint8_t *s = (const uint8_t *)text;
+	if (n <= SHORT_MAX) {
+		print_short(out, s, n);
+		return;
+	}
 	buf_add(out, "\"", 1);
 	for (size_t i = 0; i < n;) {
 		size_t start = i;
@@ -97,29 +128,29 @@ static void print_object(struct buf *out, const json_t *object)
 	const char *name;
 	size_t len, i = 0;
 	json_t *value;
-	buf_add(out, "{", 1);
+	put_byte(out, '{');
 	json_object_keylen_foreach((json_t *)object, name, len, value)
 	{
 		if (i++)
-			buf_add(out, ",", 1);
+			put_byte(out, ',');
 		print_string(out, name, len);
-		buf_add(out, ":", 1);
+		put_byte(out, ':');
 		json_print(out, value);
 	}
-	buf_add(out, "}", 1);
+	put_byte(out, '}');
 }
 
 static void print_array(struct buf *out, const json_t *array)
 {
 	size_t i;
 	json_t *value;
-	buf_add(out, "[", 1);
+	put_byte(out, '[');
 	json_array_foreach(array, i, value) {
 		if (i)
-			buf_add(out, ",", 1);
+			put_byte(out, ',');
 		json_print(out, value);
 	}
-	buf_add(out, "]", 1);
+	put_byte(out, ']');
 }
 
 /* Prints 0.1 as 0.1 and not as 0.10000000000000001: as few digits as give the same number again. */
@@ -179,8 +210,55 @@ void json_print_with(struct buf *out, const json_t *object, const char *name, co
 	buf_add(out, "}", 1);
 }
 
+static void put_name(struct buf *out, const char *name)
+{
+	if (out->data[out->len - 1] != '{')
+		put_byte(out, ',');
+	print_string(out, name, strlen(name));
+	put_byte(out, ':');
+}
+
+void json_put_text(struct buf *out, const char *name, const char *text, size_t n)
+{
+	put_name(out, name);
+	print_string(out, text, n);
+}
+
+void json_put_int(struct buf *out, const char *name, int64_t value)
+{
+	put_name(out, name);
+	buf_add_int(out, value);
+}
+
+void json_put(struct buf *out, const char *name, const json_t *value)
+{
+	put_name(out, name);
+	json_print(out, value);
+}
+
+/* An upper bound: every byte of a string could need an escape. */
+static size_t most_bytes(const json_t *value)
+{
+	const char *name;
+	size_t len, i, sum = REAL_MAX;
+	json_t *child;
+	if (json_is_string(value))
+		return 2 + 6 * json_string_length(value);
+	json_object_keylen_foreach((json_t *)value, name, len, child)
+	{
+		sum += 4 + 6 * len + most_bytes(child);
+	}
+	json_array_foreach(value, i, child) {
+		sum += 1 + most_bytes(child);
+	}
+	return sum;
+}
+
 size_t json_print_size(const json_t *value)
 {
+	size_t most = most_bytes(value);
+	if (most <= SMALL_MAX)
+		return most;
 	AUTO(buf_release) struct buf text = { 0 };
 	json_print(&text, value);
 	return text.len;

@@ -242,15 +242,19 @@ char *result_shown(const json_t *result)
 	json_t *block;
 	json_array_foreach(content, i, block)
 		n += json_string_length(json_object_get(block, "data"));
-	if (n <= SHOWN_PICTURES_MAX)
-		return json_dumps(content, JSON_COMPACT);
+	struct buf text = { 0 };
+	if (n <= SHOWN_PICTURES_MAX) {
+		json_print(&text, content);
+		return buf_steal_str(&text);
+	}
 	json_auto_t *copy = json_array();
 	json_array_foreach(content, i, block) {
 		json_t *kept = json_copy(block);
 		json_object_del(kept, "data");
 		json_array_append_new(copy, kept);
 	}
-	return json_dumps(copy, JSON_COMPACT);
+	json_print(&text, copy);
+	return buf_steal_str(&text);
 }
 
 json_t *result_of_fields(json_t *fields, bool structured)

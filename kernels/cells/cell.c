@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/system/clock.h"
 
 #define SETTLE_MS 1000
@@ -23,10 +24,10 @@ static void on_limit(struct timeout *t)
 	cell_interrupt(container_of(t, struct cell, limit), CELL_TIMED_OUT);
 }
 
-/* A new reference, or NULL if the run has no variables. */
+/* A new reference. */
 static json_t *env_of(const struct run *run)
 {
-	json_t *env = run->env.n ? json_object() : NULL;
+	json_t *env = json_object();
 	for (size_t i = 0; i < run->env.n; i++) {
 		const char *variable = run->env.v[i], *equals = strchr(variable, '=');
 		json_object_setn_new(env, variable, (size_t)(equals - variable), json_string(equals + 1));
@@ -34,23 +35,29 @@ static json_t *env_of(const struct run *run)
 	return env;
 }
 
+static void put_cell(struct buf *out, const struct run *run, json_int_t id)
+{
+	buf_add_str(out, "{\"op\":\"execute\"");
+	json_put_int(out, "id", id);
+	json_put_text(out, "code", run->text, run->text_len);
+	if (run->env.n) {
+		json_auto_t *env = env_of(run);
+		json_put(out, "env", env);
+	}
+	buf_add_str(out, run->interactive ? ",\"interactive\":true}" : "}");
+}
+
 int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, char *note, json_t *lost)
 {
 	const json_int_t id = link_make_id();
-	json_auto_t *message = json_pack("{s:s, s:I, s:s%, s:o*}", "op", "execute", "id", id, "code", run->text,
-					 run->text_len, "env", env_of(run));
-	if (run->interactive)
-		(void)json_object_set_new(message, "interactive", json_true());
+	struct buf *out = link_begin(link);
+	if (!out)
+		return -EPIPE;
+	put_cell(out, run, id);
 	pipes_begin(c->pipes, run);
-	/* Before the code is sent: it may be over, and its processes killed, when link_send() returns. */
+	/* Before the code is sent: it may be over, and its processes killed, when link_finish() returns. */
 	run_start(run);
-	int r = message ? link_send(link, message) : -EINVAL;
-	if (r < 0) {
-		run->state = RUN_QUEUED;
-		pipes_drain(c->pipes);
-		pipes_end(c->pipes);
-		return r;
-	}
+	link_finish(link);
 	c->run = run;
 	c->id = id;
 	c->group = group;

@@ -25,8 +25,8 @@
 /* The variables are listed this long after a cell. An idle session can afford that; one that runs cell after cell
  * cannot. */
 #define LIST_AFTER_MS 200
-/* In a busy session the variables are listed at most this often: in the first pause of LIST_SOON_MS, or else before a
- * cell, which takes longer then. */
+/* In a busy session the variables are listed this often: as soon as the list is this old, if no cell runs then, or in
+ * the first pause of LIST_SOON_MS, or else before a cell, which takes longer then. */
 #define LIST_GAP_MS 500
 #define LIST_SOON_MS 5
 /* How long a restart waits for the old kernel to list its variables. */
@@ -442,7 +442,9 @@ static void on_done(struct cell *c)
 		return; /* the kernel is already dead, and these were its last messages */
 	k->state = KERNEL_IDLE;
 	k->unseen = true;
-	timeout_start(k->poller, &k->list_timer, list_is_old(k) ? LIST_SOON_MS : LIST_AFTER_MS, on_list_due);
+	uint64_t age = k->listed_ms ? clock_now_ms() - k->listed_ms : LIST_GAP_MS;
+	uint64_t left = age < LIST_GAP_MS ? LIST_GAP_MS - age : 0;
+	timeout_start(k->poller, &k->list_timer, MAX(MIN(left, LIST_AFTER_MS), LIST_SOON_MS), on_list_due);
 	tell_idle(k);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
+#include "base/json.h"
 #include "base/outline.h"
 #include "base/shape.h"
 #include "kernels/cells/mime.h"
@@ -17,10 +18,12 @@
 #define BUNDLE_MAX 32
 #define EXIT_CODE_MAX 255
 #define ID_MASK (((uint64_t)1 << 53) - 1)
+/* How many ids are made at once: getrandom() gives up to 256 bytes in one piece. */
+#define IDS 32
 
-static bool has_bounded_shape(const struct outline *o)
+static bool has_bounded_shape(const void *json, size_t n)
 {
-	struct shape s = shape_of(o->text.data, o->text.len);
+	struct shape s = shape_of(json, n);
 	return s.depth <= LINK_DEPTH_MAX && s.containers <= LINK_CONTAINERS_MAX && s.values <= LINK_VALUES_MAX;
 }
 
@@ -140,24 +143,31 @@ static const char *check_message(struct link_message *m)
 
 json_int_t link_make_id(void)
 {
+	static uint64_t ids[IDS];
+	static size_t left;
 	uint64_t id = 0;
 	while (!id) {
-		if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+		if (!left && getrandom(ids, sizeof(ids), 0) != (ssize_t)sizeof(ids))
 			abort(); /* without randomness there is no safe id; for so few bytes getrandom() does not fail */
-		id &= ID_MASK;
+		left = left ? left : IDS;
+		id = ids[--left] & ID_MASK;
 	}
 	return (json_int_t)id;
 }
 
 int link_parse(const void *data, size_t n, struct link_message *ret, const char **ret_why)
 {
-	/* Long strings are passed on unread: their place in the message is checked, not their content. */
-	AUTO(outline_release) struct outline outline;
-	outline_make(&outline, data, n, OUTLINE_MIN, /* mark= */ NULL);
-	if (!has_bounded_shape(&outline))
-		return -E2BIG;
+	AUTO(outline_release) struct outline outline = { 0 };
 	struct link_message m = { .raw = data, .raw_len = n };
-	m.tree = json_loadb((const char *)outline.text.data, outline.text.len, JSON_REJECT_DUPLICATES, NULL);
+	/* Long strings are passed on unread: their place in the message is checked, not their content. */
+	if (n > OUTLINE_MIN) {
+		outline_make(&outline, data, n, OUTLINE_MIN, /* mark= */ NULL);
+		data = outline.text.data;
+		n = outline.text.len;
+	}
+	if (!has_bounded_shape(data, n))
+		return -E2BIG;
+	m.tree = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL);
 	const char *why = json_is_object(m.tree) ? check_message(&m) : "sent something that is not a JSON object";
 	if (why) {
 		*ret_why = why;
@@ -268,7 +278,7 @@ static int write_some(struct link *l)
 			return -errno;
 		buf_consume(&l->out, (size_t)n);
 	}
-	if (!l->out.len)
+	if (!l->out.len && l->out.cap > BUFFER_KEPT_MAX)
 		buf_release(&l->out);
 	l->watch.events = (short)(POLLIN | (l->out.len ? POLLOUT : 0));
 	return 0;
@@ -293,20 +303,32 @@ void link_open(struct link *l, struct poller *p, int fd)
 	watch_start(p, &l->watch, fd, POLLIN, on_ready);
 }
 
-int link_send(struct link *l, const json_t *message)
+struct buf *link_begin(struct link *l)
 {
-	AUTO(buf_release) struct buf text = { 0 };
+	static const uint8_t header[LINK_HEADER_SIZE];
 	if (l->fd < 0)
-		return -EPIPE;
-	if (json_append(&text, message) < 0)
-		return -ENOMEM;
-	uint8_t header[LINK_HEADER_SIZE];
-	for (int i = 0; i < LINK_HEADER_SIZE; i++)
-		header[i] = (uint8_t)(text.len >> (24 - 8 * i));
+		return NULL;
+	l->begun = l->out.len;
 	(void)buf_add(&l->out, header, sizeof(header));
-	(void)buf_add(&l->out, text.data, text.len);
+	return &l->out;
+}
+
+void link_finish(struct link *l)
+{
+	size_t n = l->out.len - l->begun - LINK_HEADER_SIZE;
+	for (int i = 0; i < LINK_HEADER_SIZE; i++)
+		l->out.data[l->begun + (size_t)i] = (uint8_t)(n >> (24 - 8 * i));
 	/* A broken socket is noticed and reported when it is read. */
 	(void)write_some(l);
+}
+
+int link_send(struct link *l, const json_t *message)
+{
+	struct buf *out = message ? link_begin(l) : NULL;
+	if (!out)
+		return message ? -EPIPE : -ENOMEM;
+	json_print(out, message);
+	link_finish(l);
 	return 0;
 }
 

@@ -66,8 +66,9 @@ struct link {
 	struct watch watch;
 	struct buf in;
 	struct buf out;
-	bool fresh;  /* something was read since the owner last set this to false */
-	bool unread; /* after the close: the other end had not read everything that was sent */
+	size_t begun; /* where the message of link_begin() starts in `out` */
+	bool fresh;   /* something was read since the owner last set this to false */
+	bool unread;  /* after the close: the other end had not read everything that was sent */
 	/* The message is valid during the call. The callback may close the link. */
 	void (*on_message)(struct link *l, const struct link_message *m);
 	/* A message was too large to parse. */
@@ -83,6 +84,10 @@ void link_open(struct link *l, struct poller *p, int fd);
 void link_close(struct link *l);
 /* Queues a message (no reference is taken) and writes what the socket accepts. -EPIPE if the link is closed. */
 int link_send(struct link *l, const json_t *message);
+/* The same for a message that the caller appends to the buffer before it calls link_finish(). NULL if the link is
+ * closed. */
+struct buf *link_begin(struct link *l);
+void link_finish(struct link *l);
 /* Handles input that has arrived; used before deciding why a kernel has exited. */
 void link_drain(struct link *l);
 

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "base/json.h"
 #include "kernels/system/frames.h"
 
 /* How long a query waits for a kernel that starts or whose cell was interrupted. */
@@ -17,8 +18,8 @@ void query_decline(struct query *q, uint32_t number, const char *status)
 {
 	json_auto_t *answer = json_pack("{s:s}", "status", status);
 	AUTO(buf_release) struct buf text = { 0 };
-	if (json_append(&text, answer) == 0)
-		q->on_answer(q, number, text.data, text.len);
+	json_print(&text, answer);
+	q->on_answer(q, number, text.data, text.len);
 }
 
 /* The manager no longer waits; the kernel may still be working on the query. */

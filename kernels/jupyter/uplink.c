@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/parse.h"
 #include "kernels/system/frames.h"
 
@@ -158,12 +159,14 @@ void uplink_settle(struct uplink *u)
 
 int uplink_send(struct uplink *u, const json_t *message)
 {
-	AUTO(buf_release) struct buf out = { .max = LINK_MESSAGE_MAX + LINK_HEADER_SIZE };
+	AUTO(buf_release) struct buf out = { 0 };
 	uint8_t header[LINK_HEADER_SIZE] = { 0 };
 	(void)buf_add(&out, header, sizeof(header));
-	if (json_append(&out, message) < 0)
-		return -EMSGSIZE;
+	if (message)
+		json_print(&out, message);
 	size_t n = out.len - sizeof(header);
+	if (!n || n > LINK_MESSAGE_MAX)
+		return -EMSGSIZE;
 	for (int i = 0; i < LINK_HEADER_SIZE; i++)
 		out.data[i] = (uint8_t)(n >> (24 - 8 * i));
 	u->untaken += is_confirmed(message);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/disk/usage.h"
 #include "kernels/system/frames.h"
 
@@ -92,6 +93,8 @@ void install_report(struct run *run, int fd)
 	AUTO(buf_release) struct buf text = { 0 };
 	json_auto_t *result = json_pack("{s:{s:{s:O, s:I}}}", "data", "application/json", "versions", report, "size",
 					(json_int_t)size_of(DEPENDENCIES_PATH));
-	if (result && json_append(&text, result) == 0)
-		run_structured(run, FRAME_RESULT, text.data, text.len);
+	if (!result)
+		return;
+	json_print(&text, result);
+	run_structured(run, FRAME_RESULT, text.data, text.len);
 }

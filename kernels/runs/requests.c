@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/system/frames.h"
 
 #define DEFAULT_TIMEOUT_MS 30000
@@ -105,8 +106,9 @@ static const char *take_install(struct run *c, const json_t *payload)
 	if (!json_is_object(packages))
 		return "The frame has no packages to install.";
 	c->size_limit = size > 0 ? (uint64_t)size : 0;
-	AUTO(buf_release) struct buf text = { .max = CODE_BYTES_MAX };
-	if (json_append(&text, packages) < 0)
+	AUTO(buf_release) struct buf text = { 0 };
+	json_print(&text, packages);
+	if (text.len > CODE_BYTES_MAX)
 		return "Too many packages.";
 	c->text_len = text.len;
 	c->text = buf_steal_str(&text);

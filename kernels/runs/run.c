@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "kernels/system/clock.h"
 #include "kernels/system/frames.h"
@@ -300,21 +301,28 @@ static void log_tail(struct run *c)
 	tail_each(&c->tail, log_run, &log);
 }
 
-static void set_number(json_t *o, const char *name, uint64_t value)
+static void put_number(struct buf *to, const char *name, uint64_t value)
 {
 	if (value != LIMIT_UNKNOWN)
-		json_object_set_new(o, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
+		json_put_int(to, name, (int64_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+/* A text that is not valid would lose the whole END. */
+static void put_text(struct buf *to, const char *name, const char *text)
+{
+	if (text && utf8_valid(text, strlen(text)))
+		json_put_text(to, name, text, strlen(text));
 }
 
 /* Reading memory.stat makes the kernel sum up its counters, so it is read only after an OOM kill. */
-static void set_memory(json_t *o, const struct limits *l, bool oom)
+static void put_memory(struct buf *to, const struct limits *l, bool oom)
 {
 	if (!l)
 		return;
-	set_number(o, "memory_peak", limits_memory_peak(l));
-	set_number(o, "memory_limit", l->memory_limit);
+	put_number(to, "memory_peak", limits_memory_peak(l));
+	put_number(to, "memory_limit", l->memory_limit);
 	if (oom)
-		set_number(o, "memory_files", limits_memory_files(l));
+		put_number(to, "memory_files", limits_memory_files(l));
 }
 
 static char *full_detail(const struct run *c, const struct run_ending *e, uint64_t oom_kills)
@@ -332,39 +340,45 @@ static char *full_detail(const struct run *c, const struct run_ending *e, uint64
 	return text.len ? buf_steal_str(&text) : NULL;
 }
 
-void run_end(struct run *c, const struct run_ending *e)
+static void put_end(struct buf *to, struct run *c, const struct run_ending *e)
 {
 	bool ran = c->state == RUN_RUNNING;
 	uint64_t oom_kills = ran ? run_oom_kills(c) : 0;
 	AUTO(freep) char *detail = full_detail(c, e, oom_kills);
-	json_auto_t *end = json_pack("{s:s, s:I, s:I, s:I, s:s*, s:s*}", "ending", e->ending, "duration_ms",
-				     (json_int_t)(ran ? clock_now_ms() - c->started_ms : 0), "stdout_bytes",
-				     (json_int_t)c->streams[RUN_STDOUT].total, "stderr_bytes",
-				     (json_int_t)c->streams[RUN_STDERR].total, "kernel", e->kernel, "detail", detail);
-	if (!end) /* a detail that is not valid text would lose the whole END */
-		end = json_pack("{s:s}", "ending", e->ending);
-	(void)json_object_set_new(end, "cause", json_string(e->cause)); /* NULL sets nothing */
-	(void)json_object_set(end, "lost", e->lost);
+	buf_add_str(to, "{");
+	put_text(to, "ending", e->ending);
+	put_number(to, "duration_ms", ran ? clock_now_ms() - c->started_ms : 0);
+	put_number(to, "stdout_bytes", c->streams[RUN_STDOUT].total);
+	put_number(to, "stderr_bytes", c->streams[RUN_STDERR].total);
+	put_text(to, "kernel", e->kernel);
+	put_text(to, "detail", detail);
+	put_text(to, "cause", e->cause);
+	if (e->lost)
+		json_put(to, "lost", e->lost);
 	if (e->has_exit_code)
-		json_object_set_new(end, "exit_code", json_integer(e->exit_code));
+		json_put_int(to, "exit_code", e->exit_code);
 	if (e->signo)
-		json_object_set_new(end, "signal", json_integer(e->signo));
+		json_put_int(to, "signal", e->signo);
 	if (c->behind)
-		json_object_set_new(end, "behind", json_integer(c->behind));
+		put_number(to, "behind", c->behind);
 	if (c->displays_dropped)
-		json_object_set_new(end, "displays_dropped", json_integer(c->displays_dropped));
+		put_number(to, "displays_dropped", c->displays_dropped);
 	if (oom_kills)
-		set_number(end, "oom_kills", oom_kills);
+		put_number(to, "oom_kills", oom_kills);
 	if (ran)
-		set_memory(end, c->runs->limits, oom_kills > 0);
-
+		put_memory(to, c->runs->limits, oom_kills > 0);
 	if (keep_is_there(&c->keep))
-		json_object_set_new(end, "kept",
-				    json_pack("{s:I, s:b}", "bytes", (json_int_t)c->keep.bytes, "whole", !c->keep.cut));
+		buf_printf(to, ",\"kept\":{\"bytes\":%llu,\"whole\":%s}", (unsigned long long)c->keep.bytes,
+			   c->keep.cut ? "false" : "true");
+	buf_add_str(to, "}");
+}
+
+void run_end(struct run *c, const struct run_ending *e)
+{
+	AUTO(buf_release) struct buf end = { 0 };
+	put_end(&end, c, e);
 	log_tail(c);
-	AUTO(buf_release) struct buf text = { 0 };
-	if (json_append(&text, end) == 0)
-		run_log(c, FRAME_END, text.data, text.len);
+	run_log(c, FRAME_END, end.data, end.len);
 	tail_release(&c->tail);
 	keep_close(&c->keep);
 	forget_updates(c);
@@ -401,8 +415,8 @@ void run_mark(struct run *c)
 		json_object_set_new(mark, "displays_dropped", json_integer(c->displays_dropped));
 	log_tail(c);
 	AUTO(buf_release) struct buf text = { 0 };
-	if (json_append(&text, mark) == 0)
-		run_log(c, FRAME_MARK, text.data, text.len);
+	json_print(&text, mark);
+	run_log(c, FRAME_MARK, text.data, text.len);
 	c->mark_end = c->log.len;
 	begin_piece(c);
 }

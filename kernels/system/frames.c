@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/json.h"
 #include "kernels/entry.h"
 
 #define SMALL_PAYLOAD_MAX 4096
@@ -67,20 +68,13 @@ int64_t controller_payload_max(uint8_t type)
 	return type < ARRAY_LEN(payload_max) && payload_max[type] ? (int64_t)payload_max[type] : -1;
 }
 
-static int append_chunk(const char *data, size_t n, void *ctx)
-{
-	return buf_add(ctx, data, n);
-}
-
-int json_append(struct buf *out, const json_t *value)
-{
-	return json_dump_callback(value, append_chunk, out, JSON_COMPACT) < 0 ? -ENOBUFS : 0;
-}
-
 int frame_append_json(struct buf *out, uint8_t type, uint32_t call, const json_t *payload)
 {
-	AUTO(buf_release) struct buf text = { .max = FRAME_PAYLOAD_MAX };
-	if (json_append(&text, payload) < 0)
+	AUTO(buf_release) struct buf text = { 0 };
+	if (!payload)
+		return -EMSGSIZE;
+	json_print(&text, payload);
+	if (text.len > FRAME_PAYLOAD_MAX)
 		return -EMSGSIZE;
 	return frame_append(out, type, call, text.data, text.len);
 }

@@ -11,7 +11,5 @@ int64_t controller_payload_max(uint8_t type);
 
 /* Does not take the reference. -EMSGSIZE beyond FRAME_PAYLOAD_MAX (nothing was appended). */
 int frame_append_json(struct buf *out, uint8_t type, uint32_t call, const json_t *payload);
-/* Appends compact JSON. -ENOBUFS beyond the buffer's maximum; the buffer may then hold a part of it. */
-int json_append(struct buf *out, const json_t *value);
 
 #endif

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "kernels/item.h"
 #include "manager/line/wire-private.h"
@@ -134,30 +135,54 @@ static json_t *env_json(const struct strv *env)
 	return object;
 }
 
+static void put_count(struct buf *out, const char *name, uint64_t value)
+{
+	json_put_int(out, name, (int64_t)MIN(value, (uint64_t)INT64_MAX));
+}
+
+/* Text that is not valid UTF-8 is left out. */
+static void put_text(struct buf *out, const char *name, const char *text)
+{
+	if (text && utf8_valid(text, strlen(text)))
+		json_put_text(out, name, text, strlen(text));
+}
+
+static void put_flag(struct buf *out, const char *name, bool flag)
+{
+	if (flag)
+		json_put(out, name, json_true());
+}
+
 int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 {
-	json_auto_t *payload = json_pack("{s:s%, s:I, s:I, s:I}", run->terminal ? "command" : "code", run->text,
-					 run->len, "timeout_ms", (json_int_t)run->timeout_ms, "stdout_limit",
-					 (json_int_t)run->stdout_limit, "stderr_limit", (json_int_t)run->stderr_limit);
-	if (payload && run->keep_over)
-		json_object_set_new(payload, "keep_over", json_integer((json_int_t)run->keep_over));
-	if (payload && run->env && run->env->n)
-		json_object_set_new(payload, "env", env_json(run->env));
-	if (payload && run->restart)
-		json_object_set_new(payload, "restart", json_true());
-	if (payload && run->interactive)
-		json_object_set_new(payload, "interactive", json_true());
-	if (payload && run->rows)
-		json_object_set_new(payload, "rows", json_integer(run->rows));
-	if (payload && run->cols)
-		json_object_set_new(payload, "cols", json_integer(run->cols));
-	if (payload && run->cwd)
-		json_object_set_new(payload, "cwd", json_string(run->cwd));
-	if (payload && run->by)
-		json_object_set_new(payload, "by", json_string(run->by));
-	if (payload && run->detached)
-		json_object_set_new(payload, "detached", json_true());
-	return wire_put_json(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, payload);
+	AUTO(buf_release) struct buf text = { 0 };
+	if (!utf8_valid(run->text, run->len))
+		return -1;
+	buf_add(&text, "{", 1);
+	json_put_text(&text, run->terminal ? "command" : "code", run->text, run->len);
+	put_count(&text, "timeout_ms", run->timeout_ms);
+	put_count(&text, "stdout_limit", run->stdout_limit);
+	put_count(&text, "stderr_limit", run->stderr_limit);
+	if (run->keep_over)
+		put_count(&text, "keep_over", run->keep_over);
+	if (run->env && run->env->n) {
+		json_auto_t *env = env_json(run->env);
+		json_put(&text, "env", env);
+	}
+	if (run->rows)
+		json_put_int(&text, "rows", run->rows);
+	if (run->cols)
+		json_put_int(&text, "cols", run->cols);
+	put_text(&text, "cwd", run->cwd);
+	put_text(&text, "by", run->by);
+	put_flag(&text, "restart", run->restart);
+	put_flag(&text, "interactive", run->interactive);
+	put_flag(&text, "detached", run->detached);
+	buf_add(&text, "}", 1);
+	if (text.len > FRAME_PAYLOAD_MAX)
+		return -1;
+	wire_put(out, run->terminal ? FRAME_TERMINAL : FRAME_EXECUTE, call, text.data, text.len);
+	return 0;
 }
 
 int wire_put_console(struct buf *out, uint32_t call, const struct wire_console *console)

@@ -78,6 +78,11 @@ def test_help_in_a_cell(kernel):
     assert "number of items" in kernel.run("x = 1\nlen?").stdout
 
 
+def test_replaced_dictionary_of_outputs(fresh_kernel):
+    fresh_kernel.run("_oh = 5")
+    assert [fresh_kernel.run(code).text for code in ("6", "[7]", "8")] == ["6", "[7]", "8"]
+
+
 def test_macro(kernel):
     kernel.run("from IPython.core.macro import Macro\nget_ipython().define_macro('again', 'm = 7\\n')")
     kernel.run("again")

@@ -41,6 +41,11 @@ def test_printf_is_not_lost_by_os_exit(fresh_kernel):
     fresh_kernel.wait_output("c sayspy says")
 
 
+def test_buffered_output_of_c_is_shown_with_its_cell(fresh_kernel):
+    fresh_kernel.run("import ctypes\nc = ctypes.CDLL(None)\nc.setvbuf(ctypes.c_void_p.in_dll(c, 'stdout'), None, 0, 4096)\nNone")
+    assert fresh_kernel.run("c.printf(b'c says'); None").stdout == "c says"
+
+
 def test_print_never_fails_on_surrogates(kernel):
     assert kernel.run(r"print('\udc80ok')").stdout == "\\udc80ok\n"
 

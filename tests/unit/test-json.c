@@ -10,7 +10,7 @@ static void check(const json_t *value)
 	AUTO(freep) char *wanted = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	json_print(&text, value);
 	assert_string_equal(buf_str(&text), wanted);
-	assert_int_equal(json_print_size(value), strlen(wanted));
+	assert_true(json_print_size(value) >= strlen(wanted));
 }
 
 static void prints_as_jansson_does(void **state)
@@ -55,13 +55,13 @@ static void numbers_have_no_superfluous_digits(void **state)
 }
 
 /* Each byte is tested at each position within eight bytes, and next to every other byte. */
-static void every_byte_is_escaped_at_every_position(void **state)
+static void check_every_byte(size_t size)
 {
-	char text[40];
+	char text[100];
 	for (size_t at = 0; at < 24; at++) {
 		for (int byte = 1; byte < 0x80; byte++) {
-			memset(text, 'x', sizeof(text) - 1);
-			text[sizeof(text) - 1] = '\0';
+			memset(text, 'x', size);
+			text[size] = '\0';
 			text[at] = (char)byte;
 			text[at + 1] = (char)(0x80 - byte);
 			memcpy(text + at + 3, "\xc3\xa9", 2);
@@ -72,12 +72,31 @@ static void every_byte_is_escaped_at_every_position(void **state)
 	}
 }
 
+static void every_byte_is_escaped_at_every_position(void **state)
+{
+	check_every_byte(40);
+	check_every_byte(99);
+}
+
+static void members_are_appended_one_by_one(void **state)
+{
+	AUTO(buf_release) struct buf out = { 0 };
+	json_auto_t *list = json_pack("[i]", 7);
+	buf_add_str(&out, "{");
+	json_put_int(&out, "a", -1);
+	json_put_text(&out, "b", "x\"\0y", 4);
+	json_put(&out, "c\n", list);
+	buf_add_str(&out, "}");
+	assert_string_equal(buf_str(&out), "{\"a\":-1,\"b\":\"x\\\"\\u0000y\",\"c\\n\":[7]}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_as_jansson_does),
 		cmocka_unit_test(numbers_have_no_superfluous_digits),
 		cmocka_unit_test(every_byte_is_escaped_at_every_position),
+		cmocka_unit_test(members_are_appended_one_by_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 """Cells with all features of IPython; loaded after the kernel has said hello (main.py)."""
 
 import os
+import sys
 import time
 
 from IPython.core import magic_arguments
@@ -29,6 +30,7 @@ class Cells:
         self._link = link
         self._streams = streams
         self._events = Events()
+        self._unrecorded = None  # the value of a cell that is not yet in Out
         self._late = []  # displays of threads and tasks between two cells
         self._widgets = Widgets(self.display)
         self._figures = Figures(self._publish)
@@ -105,7 +107,18 @@ class Cells:
             self._link.done(data, error)
         except TooLong:
             _shortened(data, lambda bundle: self._link.done(bundle, error))
+        interrupts.install()  # changes to the signal handling end with the cell
+        if self._unrecorded is not None:
+            self._record(self._unrecorded)
+            self._unrecorded = None
         self._shell.finish_cell()
+
+    def _record(self, value):
+        """Make a value available as _ and in Out."""
+        try:
+            self._shell.displayhook.update_user_ns(value)
+        except Exception:  # a cell has replaced the dictionary of outputs
+            pass
 
     def _prompt_user(self, prompt, password):
         self._streams.flush()
@@ -114,34 +127,47 @@ class Cells:
     def _run(self, code, ran=None):
         """Run a cell and return its result as a bundle and its error as fields; either may be None."""
         try:
-            interrupts.running, interrupts.held = True, 0  # held back so far if IPython was not loaded
-            outcome = self._run_interruptible(code, ran)
+            interrupts.running, interrupts.held = True, 1  # Shell lets interrupts reach the user's code itself
+            outcome = self._run_held(code, ran)
             interrupts.running = False
         except BaseException as error:
             interrupts.running = False
             self._leave_if_forked(error)
             outcome = None, errors.report(error)
-        interrupts.install()  # changes to the signal handling end with the cell
+        if not interrupts.are_ours():
+            interrupts.install()
         return outcome
 
-    def _run_interruptible(self, code, ran):
-        shell = self._shell
-        shell.start_cell()
-        self._figures.start_cell()
-        self._send_late()
-        with interrupts:  # Shell.run_code lets interrupts reach the user's code itself
-            code = code.removeprefix("\ufeff")  # a byte order mark, which some editors write
-            if ran is not None:
-                shell.take_over(ran)
-            elif not shell.lean.run(code):
-                shell.run_cell(code, store_history=True)
-        value, error = shell.displayhook.take(), shell.failure
-        self._leave_if_forked(error)
+    def _run_held(self, code, ran):
+        """Called with interrupts held back, until the cell has run."""
+        shell, hook = self._shell, self._shell.displayhook
+        shell.failure = hook.value = None
+        hook.number = shell.execution_count
+        if self._figures.drew:
+            self._figures.start_cell()
+        if self._late:
+            self._send_late()
+        code = code.removeprefix("\ufeff")  # a byte order mark, which some editors write
+        if ran is not None:
+            shell.take_over(ran)
+        elif not shell.lean.run(code):
+            shell.run_cell(code, store_history=True)
+        interrupts.held = 0
+        if interrupts.pending:
+            interrupts.raise_pending()
+        value, error, hook.value = hook.value, shell.failure, None
+        if self._link.forked:
+            self._leave_if_forked(error)
         data = None
         if error is None and value is not None:
-            data, error = self._show_value(value)
-        self._widgets.finish_cell(shell.format)
-        if self._figures.can_be() or error is not None:
+            text = shell.plain_text(value)
+            if text is not None:  # no code of the user has run for it, so the value can be recorded after the answer
+                self._unrecorded, data = value, {"text/plain": text}
+            else:
+                data, error = self._show_value(value)
+        if self._widgets.shown:
+            self._widgets.finish_cell(shell.format)
+        if "matplotlib.pyplot" in sys.modules or error is not None:
             error = self._show_figures(interrupted=isinstance(error, KeyboardInterrupt)) or error
         told = errors.report(error) if error is not None else None
         self._streams.flush()
@@ -153,7 +179,7 @@ class Cells:
                 value = self._events.run(_settled(value))
                 if value is None:
                     return None, None
-            self._shell.displayhook.update_user_ns(value)
+            self._record(value)
             return display.clean(self._shell.format(value)), None
         except BaseException as error:
             return None, error

@@ -24,7 +24,7 @@ class Figures:
         self._publish = publish
         self._shown = weakref.WeakSet()  # displayed or returned in this cell: not shown again at its end
         self._told = set()  # warnings of this cell
-        self._drew = False
+        self.drew = False  # in this cell
 
     def on_import(self, hooks):
         hooks["matplotlib"] = lambda module: _copy_font_cache(module.get_cachedir())
@@ -44,15 +44,15 @@ class Figures:
         """
         if _is_blank(figure):
             return None
-        self._drew = True
+        self.drew = True
         self._shown.add(figure)
         return self._draw(figure)
 
     def start_cell(self):
-        if self._drew:
-            self._drew = False
-            self._shown.clear()
-            self._told.clear()
+        """Called before a cell if the cell before it drew something."""
+        self.drew = False
+        self._shown.clear()
+        self._told.clear()
 
     def show_open(self):
         pyplot = sys.modules.get("matplotlib.pyplot")
@@ -75,7 +75,7 @@ class Figures:
 
     def _draw(self, figure):
         """Draw a figure. Warnings (a glyph that no font has) are shown once per cell, without a line of the kernel."""
-        self._drew = True
+        self.drew = True
         with warnings.catch_warnings(record=True) as caught:
             data = png(figure)
         for warning in caught:
@@ -90,11 +90,6 @@ class Figures:
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.close("all")
-
-    @staticmethod
-    def can_be():
-        """True if the library that creates figures is loaded."""
-        return "matplotlib.pyplot" in sys.modules
 
     def finish_cell(self):
         self.show_open()

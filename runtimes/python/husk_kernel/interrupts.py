@@ -21,12 +21,17 @@ class Interrupts:
         self.pending = False  # a signal came while held
         self.deaf_until = 0  # signals are ignored until then (time.monotonic()): the interrupted cell is ending
         self.in_loop = None  # set by events.py: handles an interrupt that arrives inside the event loop's own code
+        self._handler = self._on_signal
 
     def install(self):
         """Called at the start and after each cell, which may have replaced the handler or blocked SIGINT."""
-        signal.signal(signal.SIGINT, self._on_signal)
+        signal.signal(signal.SIGINT, self._handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         self.held, self.pending, self.deaf_until = 0, False, 0
+
+    def are_ours(self):
+        """False if a cell has replaced the handler."""
+        return signal.getsignal(signal.SIGINT) is self._handler
 
     def _on_signal(self, _number, frame):
         if self.querying:

@@ -4,7 +4,9 @@ IPython tokenizes every cell twice to find magics, and keeps records that only i
 millisecond per cell. Any cell that might behave differently here takes the slow path.
 """
 
+import keyword
 import re
+import sys
 
 from IPython.core.autocall import IPyAutocall
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
@@ -19,11 +21,26 @@ _METHODS = frozenset({"run_cell", "_run_cell", "run_cell_async", "run_ast_nodes"
 _RUN_CELL = InteractiveShell.run_cell
 
 
+# A line of ASCII that `eval` accepts unchanged, and that IPython does not change either: nothing in it makes it a
+# statement, matches SPECIAL or causes a warning of the parser. The group is its first word.
+EXPRESSION_MAX = 200  # characters
+_STATEMENTS = "|".join(set(keyword.kwlist) - {"None", "True", "False", "not"})
+_EXPRESSION = re.compile(
+    rf"(?!(?:{_STATEMENTS})\b|[\s%!,/>]|\.\.\.|In \[|\[(?:nav|ins)\])(?=([\w.*]*))"
+    r"(?:[^\n=:;?\\\d\r\x0b\x0c\x1c-\x1e]|\d+(?!\w))+\n?\Z"
+)
+
+
 class Lean:
+    """Caches have become cold when a cell arrives after a pause, and each function that it needs then takes
+    microseconds. So run() and what it calls do much in few functions.
+    """
+
     def __init__(self, shell):
         self._shell = shell
         self._callbacks = shell.events.callbacks
         self._before = list(self._callbacks["pre_execute"])  # IPython's own, which reset warnings for each cell
+        self._names_only = self._before == [shell._clear_warning_registry]
         manager = shell.input_transformer_manager
         self._cleanups, self._lines = list(manager.cleanup_transforms), list(manager.line_transforms)
         self._tokens = list(manager.token_transformers)
@@ -36,6 +53,7 @@ class Lean:
 
     def look(self):
         """Called before each run(), and after all of the user's code that runs before it."""
+        self._shell.builtin_trap.__enter__()
         self._untouched = self._is_untouched()
 
     def _is_untouched(self):
@@ -64,30 +82,42 @@ class Lean:
         """True if the text means the same to Python and to IPython."""
         if not cell or SPECIAL.search(cell):
             return False
-        if cell.find("\n") not in (-1, len(cell) - 1):
-            return True
-        # Single lines such as `ls -l` and `exit` are valid Python but mean something else to IPython.
-        word = _FIRST_WORD.match(cell).group()
-        return not (word in self._magics["line"] or word in self._magics["cell"] or isinstance(self._shell.user_ns.get(word), (IPyAutocall, Macro)))
+        return cell.find("\n") not in (-1, len(cell) - 1) or not self._is_command(_FIRST_WORD.match(cell).group())
+
+    def _is_command(self, word):
+        """Single lines such as `ls -l` and `exit` are valid Python but mean something else to IPython."""
+        value = self._shell.user_ns.get(word)
+        return word in self._magics["line"] or word in self._magics["cell"] or isinstance(value, (IPyAutocall, Macro))
 
     def run(self, cell):
         """Run a cell and record it as run_cell(cell, store_history=True) does. Return False, having done nothing, if
         the cell needs the slow path.
         """
-        if not self._untouched or not self._is_plain(cell):
+        expression = None
+        if len(cell) <= EXPRESSION_MAX and cell.isascii() and not ("await" in cell or "async" in cell or "run_line_magic" in cell):
+            expression = _EXPRESSION.match(cell)
+        if not self._untouched or (self._is_command(expression[1]) if expression else not self._is_plain(cell)):
             return False
-        for callback in self._before:
-            callback()
-        shell, number = self._shell, self._shell.execution_count
-        source = cell if cell.endswith("\n") else cell + "\n"
+        shell = self._shell
+        if self._names_only:
+            shell.user_ns.pop("__warningregistry__", None)
+        else:
+            for callback in self._before:
+                callback()
+        number, source = shell.execution_count, cell if cell.endswith("\n") else cell + "\n"
         shell.history_manager.store_inputs(number, source, cell)
-        with shell.builtin_trap, shell.display_trap:
-            name = shell.compile.cache(source, number, cell)
-            try:
+        name = shell.compile.cache(source, number, cell)
+        trap, outer = shell.display_trap, sys.displayhook  # a cell that this cell runs finds the hook in place
+        trap.nested_level += 1
+        sys.displayhook = shell.displayhook
+        try:
+            if not (expression and shell.run_expression(source, name)):
                 shell.run_plain(source, name)
-            finally:
-                shell.execution_count = number + 1
-        if self._is_awaited():  # callbacks that the cell itself has registered
+        finally:
+            sys.displayhook = outer
+            trap.nested_level -= 1
+            shell.execution_count = number + 1
+        if self._callbacks["post_run_cell"] or self._callbacks["post_execute"]:  # registered by the cell itself
             self._tell(cell)
         return True
 

@@ -51,20 +51,6 @@ def _message(op, call, fields):
     return b"".join([size.to_bytes(4), *parts])
 
 
-def _result(call, bundle):
-    """Return a result message as bytes; faster than _message() for the results of most cells."""
-    text = bundle.get("text/plain")
-    if len(bundle) > 1 or type(text) is not str or len(text) > SHORT:
-        return _message("result", call, {"data": bundle})
-    body = b'{"op":"result","id":%d,"data":{"text/plain":%b}}' % (call, _value(text))
-    return len(body).to_bytes(4) + body
-
-
-def _done(call):
-    body = b'{"op":"done","id":%d}' % call
-    return len(body).to_bytes(4) + body
-
-
 def private_fd(fd):
     """Duplicate a descriptor to a number that cells do not close; child processes do not inherit it."""
     try:
@@ -123,9 +109,10 @@ class Link:
         end = 4 + int.from_bytes(data[:4])
         if not 4 < end <= 4 + CODE_MESSAGE_MAX:
             return None
-        data = self._read(data, end)
-        if data is None:
-            return None
+        if len(data) < end:
+            data = self._read(data, end)
+            if data is None:
+                return None
         self._received = data[end:]
         try:
             return _scan_json(data[4:end].decode(), 0)[0]
@@ -134,6 +121,11 @@ class Link:
 
     def _read(self, data, size):
         """Return at least `size` bytes, including those in `data`; None at the end of the link."""
+        if not data:
+            try:
+                data = os.read(self.fd, READ_SIZE)
+            except OSError:
+                return None
         if len(data) >= size:
             return data
         pieces, missing = [data] if data else [], size - len(data)
@@ -159,8 +151,7 @@ class Link:
 
     def begin(self, call):
         """Make later events belong to this run."""
-        with self._lock:
-            self._call = call
+        self._call = call
 
     def event(self, op, **fields):
         """Send a display of the run, ordered before any later output."""
@@ -217,12 +208,20 @@ class Link:
     def done(self, result=None, error=None):
         """Send the end of the run, with its result (a bundle) and its error (fields), in one write."""
         with self._lock:
-            call = self._call
-            out = _result(call, result) if result else b""
+            call, out = self._call, b""
+            if result:
+                text = result.get("text/plain")
+                if len(result) > 1 or type(text) is not str or len(text) > SHORT:
+                    out = _message("result", call, {"data": result})
+                else:  # faster, for the results of most cells
+                    text = (encode_basestring_ascii if text.isascii() else encode_basestring)(text).encode()
+                    body = b'{"op":"result","id":%d,"data":{"text/plain":%b}}' % (call, text)
+                    out = len(body).to_bytes(4) + body
             if error:
                 out += _message("error", call, error)
+            body = b'{"op":"done","id":%d}' % call
             self._call = None
-            self._write(out + _done(call))
+            self._write(b"%b%b%b" % (out, len(body).to_bytes(4), body))
 
     def variables(self, call, listing):
         """Send the answer to a request for variables, between two cells."""
@@ -233,9 +232,11 @@ class Link:
         self._write(_message("answer", number, fields))
 
     def _write(self, data):
-        view = memoryview(data)
         try:
-            while view:
-                view = view[os.write(self.fd, view):]
+            sent = os.write(self.fd, data)
+            if sent < len(data):
+                view = memoryview(data)[sent:]
+                while view:
+                    view = view[os.write(self.fd, view):]
         except OSError:
             os._exit(0)  # PID 1 has closed the link, so nobody would see an error

@@ -7,7 +7,6 @@ import builtins
 import codeop
 import functools
 import inspect
-import keyword
 import linecache
 import operator
 import os
@@ -34,20 +33,18 @@ from traitlets.config import Config
 from traitlets.config.configurable import Configurable
 
 from . import charts, commands, errors, stdin
+from .display import TEXT_MAX
 from .interrupts import interrupts
 from .lean import Lean
 
 OUTPUTS_KEPT = 3  # Out[n] and _n, and thus _, __ and ___: each may hold a lot of memory
 INPUTS_KEPT = 100
 SOURCE_BYTES_KEPT = 16 << 20  # for tracebacks and inspect.getsource
-EXPRESSION_MAX = 200  # characters
 
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 PLAIN_TYPES = {int, float, complex, bool, str, bytes, list, tuple, dict, set}
 _PRINTED_BY_REPR = {int, str, bytes}
-# Text that `eval` accepts unchanged: one line without anything that makes it a statement or causes a parser warning.
-_STATEMENTS = "|".join(set(keyword.kwlist) - {"None", "True", "False", "not"})
-_EXPRESSION = re.compile(rf"(?!(?:{_STATEMENTS})\b)(?:[^\n=:;\\\d]|\d+(?!\w))+\n\Z")
+_BUILTINS = vars(builtins)
 _NO_RESULT = ExecutionResult(None)
 _NO_KEYBOARD = "%{} needs somebody at a keyboard, and stdin is closed in this session."
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -63,32 +60,22 @@ class Compiler(CachingCompiler):
         self._sizes = {}
         self._total = 0
 
-    def get_code_name(self, raw_code, transformed_code, number):
-        name, again = f"<cell {number}>", 1
+    def cache(self, transformed_code, number=0, raw_code=None):
+        name, again, size = f"<cell {number}>", 1, len(transformed_code)
         while name in linecache.cache:  # code that a cell ran through get_ipython().run_cell
             again += 1
             name = f"<cell {number}.{again}>"
-        return name
-
-    def cache(self, transformed_code, number=0, raw_code=None):
-        name = super().cache(transformed_code, number, raw_code)
-        self._sizes[name] = len(transformed_code)
-        self._total += len(transformed_code)
+        self._filename_map[name] = number
+        # Without a time, the lines are never removed as outdated.
+        linecache.cache[name] = size, None, [line + "\n" for line in transformed_code.splitlines()], name
+        self._sizes[name] = size
+        self._total += size
         while self._total > SOURCE_BYTES_KEPT and len(self._sizes) > 1:
             oldest = next(iter(self._sizes))
             self._total -= self._sizes.pop(oldest)
             linecache.cache.pop(oldest, None)
             self._filename_map.pop(oldest, None)
         return name
-
-    def expression(self, source, name):
-        """Return the code of a cell that is a single expression, compiled without a tree; None if it must be parsed."""
-        if len(source) > EXPRESSION_MAX or not _EXPRESSION.match(source):
-            return None
-        try:
-            return compile(source, name, "eval", self.flags, True)
-        except Exception:
-            return None
 
     def compile_nodes(self, nodes, name, shown, flags=0):
         """Compile all statements before any of them runs. The values of the last `shown` go to the display hook."""
@@ -128,9 +115,9 @@ class History(HistoryManager):
         self.input_hist_parsed.append(source.rstrip("\n"))
         self.input_hist_raw.append(raw)
         self._iii, self._ii, self._i, self._i00 = self._ii, self._i, self._i00, raw
-        new = {"_i": self._i, "_ii": self._ii, "_iii": self._iii, f"_i{line_num}": raw}
-        self._shell.user_ns.update(new)
-        self._shell.user_ns_hidden.update(new)
+        shell, own = self._shell, f"_i{line_num}"
+        for names in (shell.user_ns, shell.user_ns_hidden):
+            names["_i"], names["_ii"], names["_iii"], names[own] = self._i, self._ii, self._iii, raw
 
 
 class Hook(DisplayHook):
@@ -223,22 +210,24 @@ class Builtins(BuiltinTrap):
 
 
 class Displays:
-    """IPython's DisplayTrap without traits. If several are nested, the outermost sets sys.displayhook."""
+    """IPython's DisplayTrap without traits. If several are nested, the outermost sets sys.displayhook. Lean.run() is
+    another outermost one.
+    """
 
     def __init__(self, hook):
         self.hook, self.old_hook = hook, None
-        self._nested_level = 0
+        self.nested_level = 0
 
     def __enter__(self):
-        if self._nested_level == 0 and sys.displayhook is not self.hook:
+        if self.nested_level == 0:
             self.old_hook, sys.displayhook = sys.displayhook, self.hook
-        self._nested_level += 1
+        self.nested_level += 1
         return self
 
     def __exit__(self, *_exc):
-        if self._nested_level == 1:
+        self.nested_level -= 1
+        if self.nested_level == 0:
             sys.displayhook = self.old_hook
-        self._nested_level -= 1
         return False
 
 
@@ -403,9 +392,6 @@ class Shell(InteractiveShell):
 
     def run_plain(self, source, name):
         """Run the source of a cell that is plain Python."""
-        code = self.compile.expression(source, name)
-        if code is not None:
-            return self._run_expression(code)
         try:
             nodes = self.compile.ast_parse(source, filename=name).body
             codes = self.compile.compile_nodes(nodes, name, bool(nodes) and isinstance(nodes[-1], ast.Expr))
@@ -423,15 +409,27 @@ class Shell(InteractiveShell):
             interrupts.held = held
             self._fail(error)
 
-    def _run_expression(self, code):
+    def run_expression(self, source, name):
+        """Run a cell that is a single expression, compiled without a tree. Return False if it must be parsed."""
         try:
-            held, interrupts.held = interrupts.held, 0
-            interrupts.raise_pending()
-            sys.displayhook(eval(code, self.user_global_ns, self.user_ns))
+            code = compile(source, name, "eval", self.compile.flags, True)
+        except Exception:
+            return False
+        hook, held = self.displayhook, interrupts.held
+        try:
+            interrupts.held = 0
+            if interrupts.pending:
+                interrupts.raise_pending()
+            value = eval(code, self.user_module.__dict__, self.user_ns)
+            if sys.displayhook is hook and hook.value is None and "_" not in _BUILTINS:
+                hook.value = value
+            else:
+                sys.displayhook(value)
             interrupts.held = held
         except BaseException as error:
             interrupts.held = held
             self._fail(error)
+        return True
 
     async def run_ast_nodes(self, nodelist, cell_name, interactivity="last_expr", compiler=compile, result=None):
         if not isinstance(compiler, Compiler):
@@ -532,11 +530,33 @@ class Shell(InteractiveShell):
             errors.print_plain(error)
         return data
 
+    def plain_text(self, value):
+        """Return the text of a value if it is its repr() in ASCII, without any code of the user; None otherwise."""
+        kind = type(value)
+        if kind not in _PRINTED_BY_REPR:
+            return None
+        printers = self._text_printers(kind)
+        if printers is None or printers.get(kind) is not pretty._repr_pprint:
+            return None
+        try:
+            text = repr(value)
+        except ValueError:  # a number with too many digits
+            return None
+        return text if len(text) <= TEXT_MAX and text.isascii() else None
+
     def _format_plain(self, value):
         """Skips eleven formatters that do nothing for plain values and take half the time of a small cell."""
         kind = type(value)
-        if kind not in PLAIN_TYPES:
+        printers = self._text_printers(kind) if kind in PLAIN_TYPES else None
+        if printers is None:
             return None
+        if kind in _PRINTED_BY_REPR and printers.get(kind) is pretty._repr_pprint:
+            return {"text/plain": repr(value)}
+        text = self._formatters[0](value)
+        return {"text/plain": text} if text is not None else {}
+
+    def _text_printers(self, kind):
+        """Return the functions that print values as text, by type; None if this type has other forms too."""
         formatters = list(self.display_formatter._trait_values["formatters"].values())
         if formatters != self._formatters:
             self._formatters, self._printers = formatters, [formatter.type_printers for formatter in formatters]
@@ -547,10 +567,7 @@ class Shell(InteractiveShell):
         for printers in rich:
             if kind in printers:
                 return None
-        if kind in _PRINTED_BY_REPR and plain.get(kind) is pretty._repr_pprint:
-            return {"text/plain": repr(value)}
-        text = formatters[0](value)
-        return {"text/plain": text} if text is not None else {}
+        return plain
 
     def show(self, value):
         data = self.format(value)

@@ -9,22 +9,20 @@ SHOWN_MAX = 20
 class Widgets:
     def __init__(self, display):
         self._display = display
-        self._shown = {}  # model id -> the widget and its text
+        self.shown = {}  # model id -> the widget and its text
 
     def made(self, widget, data):
         """Called when a widget's bundle was created, for display() or as a result."""
-        if len(self._shown) < SHOWN_MAX and (model := _model_of(data)):
-            self._shown[model] = widget, data.get("text/plain")
+        if len(self.shown) < SHOWN_MAX and (model := _model_of(data)):
+            self.shown[model] = widget, data.get("text/plain")
 
     def id_of(self, data):
         """Return a display id for a widget's bundle, so that it can be updated; None for any other bundle."""
         model = _model_of(data)
-        return f"widget-{model}" if model in self._shown else None
+        return f"widget-{model}" if model in self.shown else None
 
     def finish_cell(self, formatted):
-        if not self._shown:
-            return
-        shown, self._shown = self._shown, {}
+        shown, self.shown = self.shown, {}
         for model, (widget, text) in shown.items():
             try:
                 data = formatted(widget)
@@ -32,7 +30,7 @@ class Widgets:
                 continue
             if data.get("text/plain") not in (None, text):
                 self._display({"text/plain": data["text/plain"]}, display_id=f"widget-{model}", update=True)
-        self._shown = {}
+        self.shown = {}
 
 
 def on_import(hooks):
