@@ -186,7 +186,7 @@ static const struct arg size_table[] = {
 /* False if the message is not one of ours. */
 static bool read_control(const void *data, size_t n, struct control *control, struct size *size)
 {
-	json_auto_t *json = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *json = json_parse(data, n, JSON_REJECT_DUPLICATES);
 	if (!json_is_object(json))
 		return false;
 	json_auto_t *problems = args_decode(control_table, json, control);

@@ -5,6 +5,7 @@
 
 #include "attach/client-private.h"
 #include "base/alloc.h"
+#include "base/json.h"
 #include "manager/json/codec.h"
 #include "manager/json/fields.h"
 
@@ -51,7 +52,7 @@ static void on_event(struct attach_call *call, const struct http_event *e)
 {
 	const struct copy_request *request = &call_of(call)->request;
 	if (streq(e->name, "copy.progress")) {
-		json_auto_t *json = json_loadb(e->data, e->n, 0, NULL);
+		json_auto_t *json = json_parse(e->data, e->n, 0);
 		const char *line = json_string_value(json_object_get(json, "line"));
 		if (line && request->on_progress)
 			request->on_progress(request->ctx, line);

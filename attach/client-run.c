@@ -2,6 +2,7 @@
  * prompts and while no call waits for the run. Input and interrupts are posted on other connections. */
 #include "attach/client-private.h"
 #include "base/alloc.h"
+#include "base/json.h"
 #include "http/events.h"
 #include "manager/json/codec.h"
 #include "manager/json/fields.h"
@@ -272,7 +273,7 @@ static void take_number(struct run_stream *s, const json_t *event)
 static void on_event(void *ctx, const struct http_event *e)
 {
 	struct run_stream *s = ctx;
-	json_auto_t *event = json_loadb(e->data, e->n, JSON_ALLOW_NUL, NULL);
+	json_auto_t *event = json_parse(e->data, e->n, JSON_ALLOW_NUL);
 	if (s->dropped || s->attach->loss.kind)
 		return;
 	if (!event) {

@@ -66,7 +66,7 @@ static void on_fail(struct attach_call *call, const struct fail *f)
 
 static void on_control(struct terminal_call *t, const void *data, size_t n)
 {
-	json_auto_t *json = json_loadb(data, n, 0, NULL);
+	json_auto_t *json = json_parse(data, n, 0);
 	struct fields in = { .json = json };
 	uint64_t written = fields_number(&in, "credit", t->typed);
 	if (json_object_get(json, "end")) {

@@ -120,7 +120,7 @@ static enum fail_kind kind_of_status(int status)
 
 void attach_problem(int status, const struct buf *body, struct fail *f)
 {
-	json_auto_t *json = json_loadb((const char *)body->data, body->len, 0, NULL);
+	json_auto_t *json = json_parse(body->data, body->len, 0);
 	const char *detail = json_string_value(json_object_get(json, "detail")),
 		   *hint = json_string_value(json_object_get(json, "hint"));
 	AUTO(freep) char *message = detail ? xstrdup(detail) : xasprintf("the server answered with status %d", status);
@@ -178,8 +178,7 @@ static void on_end(void *ctx, const char *error)
 	json_auto_t *json = NULL;
 	if (call->status >= 300)
 		attach_problem(call->status, &call->body, &f);
-	else if (call->body.len &&
-		 !(json = json_loadb((const char *)call->body.data, call->body.len, JSON_ALLOW_NUL, NULL)))
+	else if (call->body.len && !(json = json_parse(call->body.data, call->body.len, JSON_ALLOW_NUL)))
 		fail_set(&f, FAIL_INVALID, "the server's answer is not valid JSON");
 	if (f.kind)
 		attach_call_fail(call, &f);

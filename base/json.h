@@ -13,6 +13,10 @@ json_t *json_shown(const char *s);
 /* An untrusted name: utf8_clean_name(). */
 json_t *json_name(const char *s);
 
+/* Parses the same as json_loadb() with these flags of jansson (JSON_REJECT_DUPLICATES, JSON_ALLOW_NUL, JSON_DECODE_ANY),
+ * several times as fast. NULL if the text is not valid. For messages; json_loadb() says where a file is wrong. */
+json_t *json_parse(const void *data, size_t n, size_t flags);
+
 /* Prints the same as json_dumps(…, JSON_COMPACT | JSON_ENCODE_ANY), but ten times as fast for long strings (a picture
  * of half a megabyte is copied, not examined byte by byte), and real numbers have no superfluous digits. */
 void json_print(struct buf *out, const json_t *value);

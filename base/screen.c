@@ -41,22 +41,11 @@ static struct row *row_at(struct screen *s, size_t i)
 static void put_cell(struct buf *out, uint32_t c)
 {
 	uint8_t *s = buf_reserve(out, 4);
-	size_t n = 0;
-	if (c & RAW_BYTE || c < 0x80) {
-		s[n++] = (uint8_t)c;
-	} else if (c < 0x800) {
-		s[n++] = (uint8_t)(0xc0 | c >> 6);
-		s[n++] = (uint8_t)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		s[n++] = (uint8_t)(0xe0 | c >> 12);
-		s[n++] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-		s[n++] = (uint8_t)(0x80 | (c & 0x3f));
-	} else {
-		s[n++] = (uint8_t)(0xf0 | c >> 18);
-		s[n++] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
-		s[n++] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-		s[n++] = (uint8_t)(0x80 | (c & 0x3f));
-	}
+	size_t n = 1;
+	if (c & RAW_BYTE)
+		*s = (uint8_t)c;
+	else
+		n = utf8_write(s, c);
 	out->len += n;
 }
 

@@ -113,6 +113,27 @@ uint32_t utf8_decode(const uint8_t *s, size_t length)
 	return c;
 }
 
+size_t utf8_write(uint8_t to[static 4], uint32_t c)
+{
+	size_t n = 0;
+	if (c < 0x80) {
+		to[n++] = (uint8_t)c;
+		return n;
+	}
+	if (c < 0x800) {
+		to[n++] = (uint8_t)(0xc0 | c >> 6);
+	} else if (c < 0x10000) {
+		to[n++] = (uint8_t)(0xe0 | c >> 12);
+		to[n++] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+	} else {
+		to[n++] = (uint8_t)(0xf0 | (c >> 18 & 7));
+		to[n++] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
+		to[n++] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+	}
+	to[n++] = (uint8_t)(0x80 | (c & 0x3f));
+	return n;
+}
+
 struct range {
 	uint32_t first, last;
 };

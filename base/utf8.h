@@ -17,6 +17,8 @@ void utf8_clean_name(struct buf *out, const char *name);
 size_t utf8_sequence(const uint8_t *s, size_t n);
 size_t utf8_escape(const uint8_t *s, size_t n, const uint8_t **no_end);
 uint32_t utf8_decode(const uint8_t *s, size_t length);
+/* Returns the length of the sequence that it writes. */
+size_t utf8_write(uint8_t to[static 4], uint32_t c);
 /* True if the n bytes are well-formed UTF-8 (NUL allowed). */
 bool utf8_valid(const void *data, size_t n);
 /* Code points in well-formed text. */

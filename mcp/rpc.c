@@ -70,16 +70,13 @@ void rpc_classify(struct rpc_message *m, json_t *value)
 
 void rpc_parse(struct rpc_message *m, const char *line, size_t n)
 {
-	json_error_t error;
 	*m = (struct rpc_message){ 0 };
 	struct shape shape = shape_of(line, n);
 	if (shape.values + shape.containers > RPC_VALUES_MAX) {
 		set_invalid(m, RPC_INVALID_REQUEST, "Invalid Request: too many values in one message");
 		return;
 	}
-	/* jansson accepts a NUL byte after a number or a literal. */
-	const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
-	json_t *root = memchr(line, '\0', n) ? NULL : json_loadb(line, n, flags, &error);
+	json_t *root = json_parse(line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL);
 	if (!root) {
 		set_invalid(m, RPC_PARSE_ERROR, "Parse error");
 		return;

@@ -167,7 +167,7 @@ int link_parse(const void *data, size_t n, struct link_message *ret, const char 
 	}
 	if (!has_bounded_shape(data, n))
 		return -E2BIG;
-	m.tree = json_loadb(data, n, JSON_REJECT_DUPLICATES, NULL);
+	m.tree = json_parse(data, n, JSON_REJECT_DUPLICATES);
 	const char *why = json_is_object(m.tree) ? check_message(&m) : "sent something that is not a JSON object";
 	if (why) {
 		*ret_why = why;

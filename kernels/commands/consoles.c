@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/commands/pty.h"
 #include "kernels/entry.h"
 #include "kernels/guard/spawn.h"
@@ -576,7 +577,7 @@ static void refuse_cwd(struct consoles *all, uint32_t number, const char *cwd)
 static int on_begin(struct consoles *all, const struct frame *f)
 {
 	AUTO(wanted_release) struct wanted wanted = { 0 };
-	json_auto_t *fields = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *fields = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	if (!json_is_object(fields))
 		return -EPROTO;
 	if (all->refuses)
@@ -597,7 +598,7 @@ static int on_begin(struct consoles *all, const struct frame *f)
 static int on_size(const struct console *c, const struct frame *f)
 {
 	struct winsize size = { 0 };
-	json_auto_t *fields = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *fields = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	if (!is_size(json_object_get(fields, "rows"), &size.ws_row) ||
 	    !is_size(json_object_get(fields, "cols"), &size.ws_col))
 		return -EPROTO;

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 
 #define SECONDS_MAX 1000000000
 
@@ -42,8 +43,8 @@ static bool take_env(struct strv *ret, json_t *env)
 int claim_parse(struct claim *ret, const void *payload, size_t n)
 {
 	AUTO(claim_release) struct claim c = { 0 };
-	/* json_loadb() also rejects strings that contain a NUL. */
-	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES, NULL);
+	/* json_parse() also rejects strings that contain a NUL. */
+	json_auto_t *fields = json_parse(payload, n, JSON_REJECT_DUPLICATES);
 	const char *session, *cwd = NULL, *authority = NULL;
 	json_int_t lease, lifetime;
 	json_t *env = NULL;

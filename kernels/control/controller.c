@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/json.h"
 #include "kernels/runs/requests.h"
 #include "kernels/system/clock.h"
 #include "kernels/system/creds.h"
@@ -85,7 +86,7 @@ static void admit(struct client *client, uint64_t epoch, json_int_t version)
 
 static void handle_hello(struct client *client, const struct frame *f)
 {
-	json_auto_t *hello = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *hello = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	json_int_t version, min_version, epoch;
 	if (json_unpack(hello, "{s:I, s:I, s:I}", "version", &version, "min_version", &min_version, "fence", &epoch) <
 		    0 ||
@@ -171,7 +172,7 @@ static int on_ack(struct controller *c, const struct frame *f)
 		runs_ack(c->runs, f->header.call);
 		return 0;
 	}
-	json_auto_t *ack = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *ack = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	json_int_t mark = json_integer_value(json_object_get(ack, "mark"));
 	struct run *run = runs_find(c->runs, f->header.call);
 	if (!json_is_object(ack) || mark < 1 || mark > UINT32_MAX)
@@ -183,7 +184,7 @@ static int on_ack(struct controller *c, const struct frame *f)
 
 static int on_take(struct controller *c, const struct frame *f)
 {
-	json_auto_t *take = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *take = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	struct run *run = runs_find(c->runs, f->header.call);
 	if (!json_is_object(take))
 		return -EPROTO;
@@ -214,7 +215,7 @@ static int on_status(struct controller *c, const struct frame *f)
 
 static int on_query(struct controller *c, const struct frame *f)
 {
-	json_auto_t *query = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *query = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	if (!json_is_object(query))
 		return -EPROTO;
 	c->on_query(c, f->header.call, query);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "kernels/files/erasure.h"
 #include "kernels/files/export.h"
@@ -160,8 +161,7 @@ struct file_call *file_call_add(struct files *f, uint32_t number, bool is_reques
 
 static int begin(struct files *f, const struct frame *frame)
 {
-	json_auto_t *fields =
-		json_loadb((const char *)frame->payload, frame->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *fields = json_parse(frame->payload, frame->header.length, JSON_REJECT_DUPLICATES);
 	if (!json_is_object(fields))
 		return -EPROTO;
 	struct file_call *c = file_call_add(f, frame->header.call, /* is_request= */ false);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/entry.h"
 
 void request_release(struct request *r)
@@ -20,7 +21,7 @@ int request_read(const uint8_t *payload, size_t n, struct request *ret)
 	const char *bytes = (const char *)payload + 4;
 	if (path + after > n - 4 || memchr(bytes, 0, path + after))
 		return -EPROTO;
-	json_t *options = json_loadb(bytes + path + after, n - 4 - path - after, JSON_REJECT_DUPLICATES, NULL);
+	json_t *options = json_parse(bytes + path + after, n - 4 - path - after, JSON_REJECT_DUPLICATES);
 	if (!json_is_object(options)) {
 		json_decref(options);
 		return -EPROTO;

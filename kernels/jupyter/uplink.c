@@ -200,7 +200,7 @@ int uplink_next(struct uplink *u, json_t **ret)
 		return -EPROTO;
 	if (left - LINK_HEADER_SIZE < n)
 		return 0;
-	json_t *message = json_loadb((const char *)at + LINK_HEADER_SIZE, n, JSON_ALLOW_NUL, NULL);
+	json_t *message = json_parse(at + LINK_HEADER_SIZE, n, JSON_ALLOW_NUL);
 	u->used += LINK_HEADER_SIZE + n;
 	if (!json_is_object(message)) {
 		json_decref(message);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/entry.h"
 #include "kernels/packages/http.h"
 
@@ -323,7 +324,7 @@ static void put_headers(struct buf *out, const json_t *headers)
 
 static int on_answer(struct relay_request *q, const struct frame *f)
 {
-	json_auto_t *answer = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *answer = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	json_int_t status = json_integer_value(json_object_get(answer, "status"));
 	const json_t *length = json_object_get(answer, "length");
 	if (q->state != REQUESTED || status < STATUS_MIN || status > STATUS_MAX)
@@ -360,7 +361,7 @@ static int on_data(struct relay_request *q, const struct frame *f)
 
 static int on_end(struct relay_request *q, const struct frame *f)
 {
-	json_auto_t *end = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *end = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	const char *error = json_string_value(json_object_get(end, "error"));
 	json_int_t status = json_integer_value(json_object_get(end, "status"));
 	if (q->state == REQUESTED) {

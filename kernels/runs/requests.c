@@ -155,7 +155,7 @@ int runs_add(struct runs *runs, uint32_t number, enum run_kind kind, const void 
 		return -EPROTO;
 	if (number <= runs->last_number)
 		return 1;
-	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	json_auto_t *fields = json_parse(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL);
 	if (!json_is_object(fields))
 		return -EPROTO;
 	runs->last_number = number;
@@ -178,7 +178,7 @@ int runs_add(struct runs *runs, uint32_t number, enum run_kind kind, const void 
 
 int runs_input(struct runs *runs, uint32_t call, const void *payload, size_t n, struct run_input *ret)
 {
-	json_auto_t *fields = json_loadb(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	json_auto_t *fields = json_parse(payload, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL);
 	const json_t *text = json_object_get(fields, "text");
 	json_int_t number = json_integer_value(json_object_get(fields, "number"));
 	struct run *run = runs_find(runs, call);

@@ -167,7 +167,7 @@ static void keep_plain(struct run *c, const json_t *message)
 
 void run_keep_structured(struct run *c, const void *json, size_t n)
 {
-	json_auto_t *message = n <= KEEP_PARSE_MAX ? json_loadb(json, n, 0, NULL) : NULL;
+	json_auto_t *message = n <= KEEP_PARSE_MAX ? json_parse(json, n, 0) : NULL;
 	keep_plain(c, message);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/entry.h"
 
 /* Time for a server of the session to accept a connection: its queue may be full. */
@@ -280,7 +281,7 @@ static void open_stream(struct streams *all, uint32_t number, uint16_t port)
 
 static int on_open(struct streams *all, const struct frame *f)
 {
-	json_auto_t *open = json_loadb((const char *)f->payload, f->header.length, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *open = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
 	json_int_t port = json_integer_value(json_object_get(open, "port"));
 	if (port < 1 || port > UINT16_MAX)
 		return -EPROTO;

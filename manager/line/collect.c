@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/deadline.h"
+#include "base/json.h"
 #include "manager/line/parsed.h"
 #include "manager/line/run-output.h"
 
@@ -139,7 +140,7 @@ struct prepared *collect_prepare(const struct collect *c, const struct wire_fram
 	p->ends = ends;
 	if (!ends)
 		return p;
-	json_auto_t *end = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *end = json_parse(frame->payload, frame->n, JSON_REJECT_DUPLICATES);
 	get_limits(c, number_field(end, "stdout_bytes"), number_field(end, "stderr_bytes"), p->streams);
 	run_output_copy(&p->live, &c->live);
 	run_output_copy(&p->tail, &c->tail);
@@ -368,7 +369,7 @@ static int on_json_frame(struct collect *c, const struct wire_frame *frame)
 
 static json_t *load_end(const struct wire_frame *frame)
 {
-	json_t *end = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+	json_t *end = json_parse(frame->payload, frame->n, JSON_REJECT_DUPLICATES);
 	if (json_is_object(end))
 		return end;
 	json_decref(end);

@@ -290,7 +290,7 @@ static json_t *load_text(const uint8_t *text, size_t n)
 	struct shape shape = shape_of(text, n);
 	if (shape.values + shape.containers > VALUES_MAX)
 		return json_object();
-	return json_loadb((const char *)text, n, JSON_REJECT_DUPLICATES, NULL);
+	return json_parse(text, n, JSON_REJECT_DUPLICATES);
 }
 
 /* True if only direct values of the bundle were replaced by marks, which is all that read_part() can resolve. */

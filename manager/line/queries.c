@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/shape.h"
 #include "base/utf8.h"
 
@@ -256,8 +257,7 @@ int queries_frame(struct dispatch *d, const struct wire_frame *frame)
 		return 0; /* no longer wanted */
 	struct shape shape = shape_of(frame->payload, frame->n);
 	bool small = shape.values + shape.containers <= VALUES_MAX;
-	json_auto_t *said =
-		small ? json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_auto_t *said = small ? json_parse(frame->payload, frame->n, JSON_REJECT_DUPLICATES) : NULL;
 	if (small && !json_is_object(said))
 		return -1;
 	/* An answer without a status is treated as unusable. */

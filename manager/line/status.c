@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #define LIMIT_MS 3000
@@ -100,7 +101,7 @@ static void read_disks(struct session_status *status, const json_t *list)
 
 int status_frame(struct dispatch *d, const struct wire_frame *frame)
 {
-	json_auto_t *info = json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+	json_auto_t *info = json_parse(frame->payload, frame->n, JSON_REJECT_DUPLICATES);
 	const char *kernel = json_string_value(json_object_get(info, "kernel"));
 	const json_t *landlock = json_object_get(info, "landlock");
 	AUTO(session_status_release) struct session_status status = {

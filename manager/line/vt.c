@@ -48,23 +48,8 @@ struct vt {
 
 static void put(struct buf *out, uint32_t c)
 {
-	char utf8[4];
-	size_t n = 0;
-	if (c < 0x80) {
-		utf8[n++] = (char)c;
-	} else if (c < 0x800) {
-		utf8[n++] = (char)(0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		utf8[n++] = (char)(0xe0 | c >> 12);
-		utf8[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	} else {
-		utf8[n++] = (char)(0xf0 | (c >> 18 & 7));
-		utf8[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-		utf8[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	if (c >= 0x80)
-		utf8[n++] = (char)(0x80 | (c & 0x3f));
-	(void)buf_add(out, utf8, n);
+	uint8_t utf8[4];
+	(void)buf_add(out, utf8, utf8_write(utf8, c));
 }
 
 static void put_cell(struct buf *out, const VTermScreenCell *cell)

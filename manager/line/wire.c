@@ -250,7 +250,7 @@ void wire_put_install(struct buf *out, uint32_t call, const struct wire_install 
 
 json_t *wire_json(const struct wire_frame *frame)
 {
-	return json_loadb((const char *)frame->payload, frame->n, JSON_REJECT_DUPLICATES, NULL);
+	return json_parse(frame->payload, frame->n, JSON_REJECT_DUPLICATES);
 }
 
 static bool is_printable(const char *text)
