@@ -111,3 +111,16 @@ def test_the_exports_of_a_tenant_are_limited_together(serving):
     again = serving.call("POST", f"/v1/sessions/{session}/exports", {"files": [{"path": "b"}]}, key=key).ok().json
     assert again["success"]
     serving.call("DELETE", f"/v1/sessions/{session}", key=key).ok()
+
+
+def test_the_memory_of_a_tenant_is_limited_together(serving):
+    """The limits of all its sessions count, no matter which key made them."""
+    first, second = (serving.husk("keys", "add", name, "--tenant", "heavy", "--max-memory", "1g").stdout.strip() for name in ("one", "two"))
+    made = serving.create(key=first, memory="600m")
+    refused = serving.call("POST", "/v1/sessions", {"memory": "600m"}, key=second)
+    assert (refused.status, refused.json["cause"]) == (429, "limit_tenant"), refused
+    assert "Retry-After".lower() in refused.fields and refused.json["hint"]
+    small = serving.create(key=second, memory="400m")
+    serving.call("DELETE", f"/v1/sessions/{made}", key=first).ok()
+    serving.call("DELETE", f"/v1/sessions/{small}", key=first).ok()
+    serving.call("DELETE", f"/v1/sessions/{serving.create(key=second, memory='600m')}", key=second).ok()
