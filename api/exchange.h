@@ -19,6 +19,7 @@
 
 struct api;
 struct replay;
+struct reroute;
 struct route;
 struct exchange;
 
@@ -57,6 +58,7 @@ struct exchange {
 	void (*after_link)(struct exchange *x); /* likewise, after links_check() */
 	const struct answer_keeper *keeper;	/* NULL = answers are sent at once */
 	struct replay *replay;			/* for the keeper */
+	struct reroute *reroute;		/* likewise (reroute.c) */
 	const char *path;			/* the route's, for the log; NULL = unknown */
 	bool streams;				/* the answer will be a stream of events */
 	bool is_stream;				/* the answer is one, and counts for the limit of its key */

@@ -31,6 +31,11 @@ struct candidate {
 struct forward {
 	struct exchange *exchange;
 	void (*here)(struct exchange *x);
+	char *probe, *target;
+	struct http_fields fields; /* more fields of the request */
+	struct buf body;
+	bool has_body;		/* the body was read already */
+	bool local;		/* servers of this user are asked, too */
 	struct list candidates; /* of struct candidate */
 	struct timer *timer;
 	char *address; /* of a server on another machine; NULL = none */
@@ -69,6 +74,10 @@ static void forward_free(struct exchange *x)
 	candidate_free(w->owner);
 	timer_free(w->timer);
 	free(w->address);
+	free(w->probe);
+	free(w->target);
+	http_fields_release(&w->fields);
+	buf_release(&w->body);
 	free(w);
 }
 
@@ -77,24 +86,42 @@ static void forward_free(struct exchange *x)
 /* Not passed on: fields of one connection, fields that http/ writes itself, and the key. */
 static bool is_passed(const char *name)
 {
-	static const char *const stay[] = {
-		"authorization", "connection",	      "content-length", "cookie",   "date",	   "expect",	 "host",
-		"husk-base",	 "husk-conversation", "husk-forwarded", "husk-key", "husk-tenant", "keep-alive", "te",
-		"trailer",	 "transfer-encoding", "upgrade"
-	};
+	static const char *const stay[] = { "authorization",
+					    "connection",
+					    "content-length",
+					    "cookie",
+					    "date",
+					    "expect",
+					    "host",
+					    "husk-base",
+					    "husk-conversation",
+					    "husk-forwarded",
+					    "husk-key",
+					    "husk-mcp",
+					    "husk-owner",
+					    "husk-scopes",
+					    "husk-tenant",
+					    "keep-alive",
+					    "te",
+					    "trailer",
+					    "transfer-encoding",
+					    "upgrade" };
 	for (size_t i = 0; i < ARRAY_LEN(stay); i++)
 		if (streq(name, stay[i]))
 			return false;
 	return true;
 }
 
-/* Says who the caller is. */
-static void mark(const struct exchange *x, struct http_fields *fields)
+void forward_mark(const struct exchange *x, struct http_fields *fields)
 {
 	http_fields_add(fields, "Husk-Forwarded", x->caller.remote ? "remote" : "local");
 	http_fields_add(fields, "Husk-Tenant", x->caller.tenant);
 	if (x->caller.key)
 		http_fields_add(fields, "Husk-Key", x->caller.key);
+	const char *owner = x->conversation ? conversation_id(x->conversation) : NULL;
+	if (owner)
+		http_fields_add(fields, "Husk-Owner", owner);
+	http_fields_addf(fields, "Husk-Scopes", "%u", x->caller.scopes);
 	AUTO(freep) char *base = links_base(x);
 	if (*base)
 		http_fields_add(fields, "Husk-Base", base);
@@ -125,16 +152,15 @@ static struct buf target_of(const struct exchange *x)
 static void pass_on(struct forward *w)
 {
 	struct exchange *x = w->exchange;
-	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	AUTO(buf_release) struct buf target = target_of(x);
-	if (!pass_admit(x))
+	if (w->local && !pass_admit(x))
 		return;
-	mark(x, &fields);
+	forward_mark(x, &w->fields);
 	struct pass_spec spec = { .client = w->owner->client,
-				  .target = buf_str(&target),
-				  .fields = &fields,
+				  .target = w->target,
+				  .fields = &w->fields,
 				  .passes = is_passed,
-				  .lost = "The server of this session ended during the request.",
+				  .body = w->has_body ? &w->body : NULL,
+				  .lost = "The server that handled this request ended meanwhile.",
 				  .lost_hint =
 					  "Send the request again: the session is taken over if its server is gone." };
 	w->pass = pass_new(x, &spec);
@@ -198,19 +224,18 @@ static void probe(struct forward *w, const char *path, struct peer *peer)
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(fail_release) struct fail invalid = { 0 };
 	const struct exchange *x = w->exchange;
-	AUTO(freep) char *target = xasprintf(PREFIX "%s?brief=true", x->session);
 	struct candidate *c = new0(struct candidate);
 	c->forward = w;
 	c->path = path ? xstrdup(path) : NULL;
 	c->peer = peer;
 	list_append(&w->candidates, &c->node);
-	mark(x, &fields);
+	forward_mark(x, &fields);
 	c->client = peer ? peer_client(peer) :
 			   http_client_new(
 				   &(struct http_client_spec){ .loop = x->api->spec.loop, .dial = dial, .dial_ctx = c },
 				   &invalid);
 	c->call = http_call_new(c->client, &(struct http_call_spec){ .method = "GET",
-								     .target = target,
+								     .target = w->probe,
 								     .fields = &fields,
 								     .on_head = on_probe_head,
 								     .on_data = on_probe_data,
@@ -223,7 +248,8 @@ static void search(struct exchange *x)
 	AUTO(strv_release) struct strv paths = { 0 };
 	const char *own = x->api->socket;
 	struct forward *w = forward_of(x);
-	sockets_list(x->api->spec.config, &paths);
+	if (w->local)
+		sockets_list(x->api->spec.config, &paths);
 	for (size_t i = 0; i < paths.n; i++)
 		if (!own || !streq(paths.v[i], own))
 			probe(w, paths.v[i], NULL);
@@ -235,18 +261,46 @@ static void search(struct exchange *x)
 	timer_start(w->timer, list_empty(&w->candidates) ? 0 : SEARCH_MS, 0);
 }
 
-void forward_begin(struct exchange *x, const char *address, void (*here)(struct exchange *x))
+static struct forward *forward_new(struct exchange *x, const char *address, void (*here)(struct exchange *x))
 {
 	struct forward *w = new0(struct forward);
+	const char *own = x->api->spec.config->advertise;
 	w->exchange = x;
 	w->here = here;
-	const char *own = x->api->spec.config->advertise;
 	w->address = address && *address && !(own && streq(own, address)) ? xstrdup(address) : NULL;
 	list_init(&w->candidates);
 	x->data = w;
 	x->closed = forward_free;
+	return w;
+}
+
+static void begin(struct forward *w)
+{
 	if (w->address)
-		links_try(x, search);
+		links_try(w->exchange, search);
 	else
-		search(x);
+		search(w->exchange);
+}
+
+void forward_begin(struct exchange *x, const char *address, void (*here)(struct exchange *x))
+{
+	AUTO(buf_release) struct buf target = target_of(x);
+	struct forward *w = forward_new(x, address, here);
+	w->local = true;
+	w->probe = xasprintf(PREFIX "%s?brief=true", x->session);
+	w->target = xstrdup(buf_str(&target));
+	begin(w);
+}
+
+void forward_to(struct exchange *x, const struct forward_spec *spec)
+{
+	struct forward *w = forward_new(x, spec->address, spec->here);
+	w->probe = xstrdup(spec->probe);
+	w->target = xstrdup(spec->target);
+	w->has_body = spec->body;
+	if (spec->body)
+		buf_add(&w->body, spec->body, spec->n);
+	for (size_t i = 0; spec->fields && i < spec->fields->n; i++)
+		http_fields_add(&w->fields, http_fields_name(spec->fields, i), http_fields_value(spec->fields, i));
+	begin(w);
 }

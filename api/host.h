@@ -20,6 +20,9 @@ struct api_caller {
 	const char *key; /* id of the key; NULL = the unix socket */
 	unsigned scopes;
 	const char *base; /* address of this server as the client wrote it (links_base()) */
+	/* The request comes from another server, which has found that this one must handle it (reroute.h). */
+	bool final;
+	uint64_t number; /* from that server; 0 = none */
 };
 
 struct api_spec {
@@ -63,6 +66,7 @@ struct api {
 	struct list exchanges; /* of struct exchange */
 	struct conversations *conversations;
 	struct peers *peers;
+	struct list copies; /* of messages to peers (reroute.c) */
 	struct listener_tag local;
 	const char *socket;	      /* path of its socket in the state folder; NULL = none */
 	size_t n_streams;	      /* open streams of events and terminals */

@@ -2,6 +2,7 @@
 #include "api/host.h"
 #include "api/links.h"
 #include "api/openapi.h"
+#include "api/reroute.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/json.h"
@@ -30,32 +31,35 @@ static void get_well_known(struct exchange *x)
 			 "Send the header Authorization: Bearer KEY.");
 }
 
-#define MCP_PATH "/mcp"
-
-static void count_mcp(void *ctx, const struct http_request *r, int status)
-{
-	api_count_answer(ctx, MCP_PATH, http_request_head(r)->method, status);
-}
-
 static void pass_to_mcp(struct exchange *x)
 {
 	const struct api_spec *spec = &x->api->spec;
 	AUTO(freep) char *base = links_base(x);
-	struct http_request *r = take_ptr(x->request);
 	struct api_caller caller = {
-		.tenant = x->caller.tenant, .key = x->caller.key, .scopes = x->caller.scopes, .base = base
+		.tenant = x->caller.tenant,
+		.key = x->caller.key,
+		.scopes = x->caller.scopes,
+		.base = base,
+		.final = reroute_is_final(x),
+		.number = reroute_number(x),
 	};
+	struct http_request *r = take_ptr(x->request);
 	http_request_on_closed(r, NULL, NULL);
-	http_request_on_answer(r, count_mcp, x->api);
+	reroute_count(x->api, r);
 	spec->on_mcp(spec->mcp_ctx, r, x->conversation, &caller);
 	exchange_end(x);
 }
 
-/* Answers of tools have signed links to exports. */
+static void find_home(struct exchange *x)
+{
+	reroute_home(x, pass_to_mcp);
+}
+
+/* The key is needed for sealed ids of sessions, and for signed links in the answers of tools. */
 static void handle_mcp(struct exchange *x)
 {
 	if (x->api->spec.on_mcp)
-		links_try(x, pass_to_mcp);
+		links_try(x, find_home);
 	else
 		exchange_problem(x, 404, "This server offers no MCP here.", NULL);
 }
@@ -65,7 +69,7 @@ static const struct route_answer me_answers[] = { { 200, "Caller", NULL, "The ca
 
 #define MCP_ROUTE(the_method)                                                                                          \
 	{                                                                                                              \
-		.method = the_method, .path = MCP_PATH, .scope = SCOPE_RUN,                                            \
+		.method = the_method, .path = REROUTE_PATH, .scope = SCOPE_RUN,                                        \
 		.flags = ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_NO_COOKIE, .handle = handle_mcp                         \
 	}
 

@@ -195,11 +195,12 @@ struct pass *pass_new(struct exchange *x, const struct pass_spec *spec)
 {
 	static const struct http_body_ops body = { on_body, on_body_end };
 	const struct http_head *head = http_request_head(x->request);
-	bool has_body = head->chunked || head->length > 0;
+	bool has_body = !spec->body && (head->chunked || head->length > 0);
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	struct pass *p = new0(struct pass);
 	p->spec = *spec;
 	p->spec.fields = NULL;
+	p->spec.body = NULL;
 	p->exchange = x;
 	pass_fields(p, &fields, &head->fields);
 	for (size_t i = 0; i < spec->fields->n; i++)
@@ -212,6 +213,8 @@ struct pass *pass_new(struct exchange *x, const struct pass_spec *spec)
 									.target = spec->target,
 									.fields = &fields,
 									.stream = has_body,
+									.body = spec->body ? spec->body->data : NULL,
+									.n = spec->body ? spec->body->len : 0,
 									.on_head = on_head,
 									.on_data = on_data,
 									.on_end = on_end,

@@ -14,6 +14,7 @@ struct pass_spec {
 	const struct http_fields *fields; /* added to the request's own; borrowed during the call */
 	/* Which fields are passed on, in both directions. The name is in lower case. */
 	bool (*passes)(const char *name);
+	const struct buf *body;			 /* of the request, if it was read already; NULL = it is read here */
 	const struct http_fields *answer_fields; /* added to the answer; must outlive the pass. NULL = none */
 	const char *lost, *lost_hint;		 /* the problem, if there is no answer */
 };

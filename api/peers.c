@@ -3,6 +3,7 @@
 #include "api/host.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "http/client.h"
 #include "http/server.h"
 
@@ -154,14 +155,17 @@ struct http_client *peer_client(const struct peer *peer)
 bool peers_accept(struct exchange *x)
 {
 	const char *tenant = exchange_field(x, "husk-tenant"), *key = exchange_field(x, "husk-key");
-	if (!tenant || !exchange_field(x, "husk-forwarded")) {
+	const char *owner = exchange_field(x, "husk-owner"), *scopes = exchange_field(x, "husk-scopes");
+	uint64_t bits = SCOPES_ALL;
+	if (!tenant || !exchange_field(x, "husk-forwarded") || (scopes && parse_u64(scopes, &bits) < 0)) {
 		exchange_problem(x, 400, "The other server does not say for whom it asks.",
 				 "Run the same version of Husk on all servers.");
 		return false;
 	}
 	x->caller = (struct caller){ .tenant = xstrdup(tenant),
 				     .key = key ? xstrdup(key) : NULL,
-				     .scopes = SCOPES_ALL,
+				     .conversation = owner ? xstrdup(owner) : NULL,
+				     .scopes = (unsigned)bits & SCOPES_ALL,
 				     .forwarded = true,
 				     .remote = true };
 	return true;

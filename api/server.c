@@ -7,6 +7,7 @@
 #include "api/exchange.h"
 #include "api/login.h"
 #include "api/peers.h"
+#include "api/reroute.h"
 #include "api/steps.h"
 #include "base/alloc.h"
 #include "http/server.h"
@@ -23,6 +24,7 @@ struct api *api_new(const struct api_spec *spec)
 	list_init(&a->listeners);
 	list_init(&a->exchanges);
 	list_init(&a->codes);
+	list_init(&a->copies);
 	a->conversations = conversations_new(spec->manager, spec->conversation, spec->on_close, spec->mcp_ctx);
 	a->local.local = true;
 	struct http_server_spec server = { .limits = http_limits_default, .on_request = on_request, .ctx = a };
@@ -52,6 +54,7 @@ struct api *api_free(struct api *a)
 	exchanges_drop(a);
 	http_server_free(a->server);
 	http_server_free(a->local_server);
+	reroutes_drop(a);
 	peers_free(a->peers);
 	conversations_free(a->conversations);
 	login_codes_drop(a);

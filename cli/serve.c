@@ -12,6 +12,8 @@
 
 #include "api/local.h"
 #include "api/page.h"
+#include "api/reroute.h"
+#include "api/seal.h"
 #include "api/server.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -168,13 +170,61 @@ static void on_mcp(void *ctx, struct http_request *r, struct conversation *c, co
 			 &(struct mcp_http_caller){ .conversation = c,
 						    .key = caller->key ? caller->key : "",
 						    .scopes = caller->scopes,
-						    .base = caller->base });
+						    .base = caller->base,
+						    .final = caller->final,
+						    .number = caller->number });
 }
 
 static char *export_link(void *ctx, const char *base, const char *export_id)
 {
 	const struct service *s = ctx;
 	return api_export_link(s->api, base, export_id);
+}
+
+static char *seal(void *ctx, const struct conversation *c, const char *key, const char *text)
+{
+	const struct service *s = ctx;
+	AUTO(freep) char *context = seal_context(c, key);
+	return seal_make(s->api, text, context);
+}
+
+static char *unseal(void *ctx, const struct conversation *c, const char *key, const char *sealed)
+{
+	const struct service *s = ctx;
+	AUTO(freep) char *context = seal_context(c, key);
+	return seal_open(s->api, sealed, context);
+}
+
+static struct reroute_spec transfer_spec_of(const struct mcp_http_transfer *t)
+{
+	return (struct reroute_spec){ .request = t->request,
+				      .conversation = t->conversation,
+				      .key = t->key,
+				      .scopes = t->scopes,
+				      .session = t->session,
+				      .task = t->task,
+				      .address = t->address,
+				      .number = t->number,
+				      .body = t->body,
+				      .n = t->n,
+				      .here = t->here,
+				      .gone = t->gone,
+				      .passed = t->passed,
+				      .ctx = t->ticket };
+}
+
+static bool transfer(void *ctx, const struct mcp_http_transfer *t)
+{
+	const struct service *s = ctx;
+	struct reroute_spec spec = transfer_spec_of(t);
+	return reroute_begin(s->api, &spec);
+}
+
+static void copy(void *ctx, const struct mcp_http_transfer *t, const char *address, uint64_t number)
+{
+	const struct service *s = ctx;
+	struct reroute_spec spec = transfer_spec_of(t);
+	reroute_copy(s->api, &spec, address, number);
 }
 
 static void on_close(void *ctx, struct conversation *c)
@@ -266,8 +316,15 @@ static int serve(struct service *s)
 	loop_keep_memory(s->loop);
 	s->manager = manager_new(s->loop, &s->config);
 	s->conversation = conversation_open(s->manager, /* spec= */ NULL);
-	s->mcp = mcp_http_new(&(struct mcp_http_spec){
-		.loop = s->loop, .config = &s->config, .extension = s->extension, .link = export_link, .link_ctx = s });
+	s->mcp = mcp_http_new(&(struct mcp_http_spec){ .loop = s->loop,
+						       .config = &s->config,
+						       .extension = s->extension,
+						       .link = export_link,
+						       .seal = seal,
+						       .unseal = unseal,
+						       .transfer = transfer,
+						       .copy = copy,
+						       .ctx = s });
 	s->spec = (struct api_spec){ .loop = s->loop,
 				     .config = &s->config,
 				     .manager = s->manager,

@@ -126,6 +126,16 @@ void manager_hash(const void *data, size_t n, char ret[MANAGER_HASH_SIZE]);
 /* The request had no effect, so it may be repeated. */
 void manager_drop_answer(struct manager *m, const char *id);
 
+/* --- tasks --------------------------------------------------------------------------------------------------------- */
+/* Finds the session of a task that this server does not have: another server may have it. */
+struct conversation;
+struct task_session_request {
+	const char *task;
+	void (*on_done)(void *ctx, const char *session); /* NULL = this server answers requests for the task */
+	void *ctx;
+};
+struct op *manager_task_session(struct conversation *c, const struct task_session_request *req, struct fail *f);
+
 /* --- signatures ---------------------------------------------------------------------------------------------------- */
 /* Signatures prove that a server of this store has made a text, such as a link. Other servers with the same key accept
  * them, also after a restart. */

@@ -1,6 +1,7 @@
 #ifndef HUSK_MCP_HTTP_PRIVATE_H
 #define HUSK_MCP_HTTP_PRIVATE_H
 
+#include "base/strv.h"
 #include "mcp/connection.h"
 #include "mcp/http.h"
 #include "mcp/random-name.h"
@@ -9,6 +10,16 @@
 /* After this time without data, a comment shows the client and its proxies that the stream is alive. */
 #define MCP_HTTP_ALIVE_MS 15000
 #define MCP_HTTP_TICK_MS 5000
+
+/* A request of which it is not known yet which server handles it. */
+struct mcp_ticket {
+	struct mcp_stream *stream; /* NULL = it was freed meanwhile */
+	struct http_request *r;
+	struct rpc_message message;
+};
+
+/* Ended sessions that are remembered, so that they are not continued. */
+#define MCP_ENDED_MAX 64
 
 struct mcp_http {
 	struct mcp_http_spec spec;
@@ -19,6 +30,8 @@ struct mcp_http {
 	size_t kept;	     /* bytes of kept events of all streams */
 	struct timer *timer;
 	bool stopping;
+	char *ended[MCP_ENDED_MAX]; /* ids of sessions that clients have ended */
+	size_t next_ended;
 };
 
 /* State that is shared by all clients of one conversation. */
@@ -35,8 +48,9 @@ struct mcp_session {
 	struct mcp_http *http;
 	struct mcp_room *room;
 	struct connection connection;
-	char id[RANDOM_NAME_SIZE];
+	char *id; /* NULL = initialize was not answered yet */
 	char *key;
+	struct strv helpers;	    /* addresses of servers to which calls were passed; never shrinks */
 	struct list streams;	    /* the least recently written first; without `general` */
 	struct mcp_stream *general; /* messages that belong to no request */
 	uint64_t n_streams;	    /* number of the last stream */
@@ -64,14 +78,17 @@ struct mcp_stream {
 	char *key, *base;
 	unsigned scopes;
 	bool accepts_events, accepts_json;
-	bool has_request;  /* which was dispatched */
-	bool begins;	   /* the answer has the id of a new session */
-	bool begun;	   /* the head of an event stream was sent */
-	bool ended;	   /* there will be no more events */
-	uint64_t number;   /* in its session; 0 = the general stream */
-	uint64_t last;	   /* number of the last event */
-	uint64_t sent;	   /* number of the last event that was written */
-	uint64_t since_ms; /* when something was written last, or the stream began */
+	bool has_request; /* which was dispatched */
+	bool begins;	  /* the answer has the id of a new session */
+	bool final;	  /* as in struct mcp_http_caller, like the next */
+	uint64_t place;
+	struct mcp_ticket *ticket; /* NULL = none */
+	bool begun;		   /* the head of an event stream was sent */
+	bool ended;		   /* there will be no more events */
+	uint64_t number;	   /* in its session; 0 = the general stream */
+	uint64_t last;		   /* number of the last event */
+	uint64_t sent;		   /* number of the last event that was written */
+	uint64_t since_ms;	   /* when something was written last, or the stream began */
 	struct list events;
 	size_t kept, n_events;
 };
@@ -118,8 +135,20 @@ void mcp_session_free(struct mcp_session *s);
 void mcp_session_drop(struct mcp_session *s);
 struct mcp_session *mcp_session_find(struct mcp_http *h, const struct mcp_room *room, const char *key, const char *id);
 void mcp_session_use(struct mcp_session *s);
+/* Continues a session that another server, or an earlier process, has begun. NULL = the id is not valid, or the client has
+ * ended the session here. */
+struct mcp_session *mcp_session_continue(struct mcp_room *room, const char *key, unsigned scopes, const char *id);
+/* The id of a session whose `initialize` was handled. */
+const char *mcp_session_name(struct mcp_session *s);
+/* The client has ended the session: it is not continued. */
+void mcp_session_end(struct mcp_session *s);
+/* The number of a server for the session, from 1; 0 = there are too many. */
+uint64_t mcp_session_helper(struct mcp_session *s, const char *address);
 /* Ends sessions that were not used for long. */
 void mcp_sessions_tick(struct mcp_http *h, uint64_t now);
+
+/* The number of the server that has the stream of this event, from 1; 0 = this server. */
+uint64_t mcp_stream_place(const char *event_id);
 
 /* --- http.c */
 extern const struct connection_ops mcp_http_ops;

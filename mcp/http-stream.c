@@ -10,6 +10,8 @@
 #define GENERAL_EVENTS_MAX 256
 /* A stream that has ended can be resumed for this time. */
 #define ENDED_MS 300000
+/* Streams of a session at another server have numbers from (its number << PLACE_SHIFT). */
+#define PLACE_SHIFT 32
 /* When a client should reconnect. */
 #define RETRY_MS 1000
 
@@ -83,6 +85,8 @@ void mcp_stream_free(struct mcp_stream *s)
 {
 	if (s->r)
 		http_reply_abort(s->r);
+	if (s->ticket)
+		s->ticket->stream = NULL;
 	list_for_each(e, &s->events, struct mcp_event, node)
 		event_drop(s, e);
 	list_remove(&s->node);
@@ -95,7 +99,7 @@ void mcp_stream_free(struct mcp_stream *s)
 void mcp_stream_join(struct mcp_stream *s, struct mcp_session *session)
 {
 	s->session = session;
-	s->number = ++session->n_streams;
+	s->number = (s->place << PLACE_SHIFT) + ++session->n_streams;
 	list_append(&session->streams, &s->of_session);
 }
 
@@ -104,7 +108,7 @@ void mcp_stream_join(struct mcp_stream *s, struct mcp_session *session)
 static void add_session(struct http_fields *fields, const struct mcp_stream *s)
 {
 	if (s->begins && s->session->connection.initialized)
-		http_fields_add(fields, "Mcp-Session-Id", s->session->id);
+		http_fields_add(fields, "Mcp-Session-Id", mcp_session_name(s->session));
 }
 
 void mcp_stream_reply(struct mcp_stream *s, int status, const void *text, size_t n)
@@ -283,4 +287,11 @@ struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *even
 		return NULL;
 	*ret_after = event;
 	return found;
+}
+
+uint64_t mcp_stream_place(const char *event_id)
+{
+	uint64_t stream;
+	AUTO(freep) char *number = xstrndup(event_id, strcspn(event_id, "-"));
+	return parse_u64(number, &stream) == 0 ? stream >> PLACE_SHIFT : 0;
 }

@@ -222,6 +222,12 @@ static void on_session_message(struct mcp_stream *s, struct mcp_session *session
 #define NO_SESSION "Invalid Request: the header Mcp-Session-Id is missing; begin with initialize"
 #define UNKNOWN_SESSION "Session not found: it has ended; begin another with initialize"
 
+static struct mcp_session *find_session(struct mcp_room *room, const char *key, unsigned scopes, const char *id)
+{
+	struct mcp_session *session = mcp_session_find(room->http, room, key, id);
+	return session ? session : mcp_session_continue(room, key, scopes, id);
+}
+
 static void on_legacy(struct mcp_stream *s, const struct rpc_message *m)
 {
 	const char *id = http_fields_get(fields_of(s->r), "mcp-session-id");
@@ -229,11 +235,135 @@ static void on_legacy(struct mcp_stream *s, const struct rpc_message *m)
 		on_initialize(s, m);
 		return;
 	}
-	struct mcp_session *session = id ? mcp_session_find(s->http, s->room, s->key, id) : NULL;
+	struct mcp_session *session = id ? find_session(s->room, s->key, s->scopes, id) : NULL;
 	if (session)
 		on_session_message(s, session, m);
 	else
 		refuse(s, id ? 404 : 400, m, RPC_INVALID_REQUEST, id ? UNKNOWN_SESSION : NO_SESSION);
+}
+
+static void handle(struct mcp_stream *s, const struct rpc_message *m)
+{
+	if (mcp_headers_modern(fields_of(s->r), m))
+		on_modern(s, m);
+	else
+		on_legacy(s, m);
+}
+
+/* --- other servers -------------------------------------------------------------------------------------- */
+
+/* The session of a legacy request; NULL = none, or 2026-07-28. */
+static struct mcp_session *legacy_session(const struct mcp_stream *s, const struct http_request *r,
+					  const struct rpc_message *m)
+{
+	const char *id = http_fields_get(fields_of(r), "mcp-session-id");
+	bool legacy = id && !mcp_headers_modern(fields_of(r), m);
+	return legacy ? find_session(s->room, s->key, s->scopes, id) : NULL;
+}
+
+/* Ends the ticket. Its stream gets the request back; NULL = the stream is gone. */
+static struct mcp_stream *ticket_take(struct mcp_ticket *t, struct rpc_message *ret)
+{
+	struct mcp_stream *s = t->stream;
+	*ret = t->message;
+	if (s) {
+		s->ticket = NULL;
+		s->r = t->r;
+	}
+	free(t);
+	return s;
+}
+
+static void on_here(void *ticket)
+{
+	struct mcp_ticket *t = ticket;
+	struct http_request *r = t->r;
+	struct rpc_message m;
+	struct mcp_stream *s = ticket_take(t, &m);
+	if (!s) {
+		mcp_http_refuse(r, 503, "The server has ended this conversation meanwhile; try again");
+	} else {
+		http_request_on_closed(r, mcp_http_closed, s);
+		handle(s, &m);
+	}
+	rpc_message_release(&m);
+}
+
+static void on_gone(void *ticket)
+{
+	struct mcp_ticket *t = ticket;
+	struct rpc_message m;
+	t->r = NULL;
+	struct mcp_stream *s = ticket_take(t, &m);
+	if (s)
+		mcp_stream_free(s);
+	rpc_message_release(&m);
+}
+
+static uint64_t on_passed(void *ticket, const char *address)
+{
+	const struct mcp_ticket *t = ticket;
+	struct mcp_session *session = t->stream ? legacy_session(t->stream, t->r, &t->message) : NULL;
+	return session ? mcp_session_helper(session, address) : 0;
+}
+
+/* The session or the task that a request names: another server may have it. */
+static bool names_something(const struct rpc_message *m, struct mcp_http_transfer *t)
+{
+	if (m->kind != RPC_REQUEST)
+		return false;
+	if (streq(m->method, "tools/call"))
+		t->session = json_string_value(json_object_get(json_object_get(m->params, "arguments"), "session_id"));
+	else if (strncmp(m->method, "tasks/", 6) == 0)
+		t->task = json_string_value(json_object_get(m->params, "taskId"));
+	return t->session || t->task;
+}
+
+/* Takes the message if it returns true. */
+static bool transfer(struct mcp_stream *s, struct rpc_message *m, struct mcp_http_transfer *t)
+{
+	const struct mcp_http_spec *spec = &s->http->spec;
+	struct mcp_ticket *ticket = new0(struct mcp_ticket);
+	ticket->stream = s;
+	ticket->r = t->request;
+	ticket->message = *m;
+	t->here = on_here;
+	t->gone = on_gone;
+	t->passed = on_passed;
+	t->ticket = ticket;
+	s->r = NULL;
+	s->ticket = ticket;
+	if (spec->transfer(spec->ctx, t))
+		return true;
+	s->r = t->request;
+	s->ticket = NULL;
+	free(ticket);
+	return false;
+}
+
+/* Cancellations and answers of the client concern a call that may work elsewhere. */
+static void copy(struct mcp_stream *s, const struct rpc_message *m, const struct mcp_http_transfer *t)
+{
+	const struct mcp_http_spec *spec = &s->http->spec;
+	const struct mcp_session *session = legacy_session(s, s->r, m);
+	for (size_t i = 0; session && i < session->helpers.n; i++)
+		spec->copy(spec->ctx, t, session->helpers.v[i], i + 1);
+}
+
+/* True if another server may handle the message, which was taken then. */
+static bool is_for_others(struct mcp_stream *s, struct rpc_message *m, const void *data, size_t n)
+{
+	struct mcp_http_transfer t = { .request = s->r,
+				       .conversation = s->room->conversation,
+				       .key = s->key,
+				       .scopes = s->scopes,
+				       .body = data,
+				       .n = n };
+	if (!s->http->spec.transfer || s->final)
+		return false;
+	if (m->kind == RPC_NOTIFICATION || m->kind == RPC_RESPONSE)
+		copy(s, m, &t);
+	return names_something(m, &t) && transfer(s, m, &t);
 }
 
 static void on_body(void *ctx, const void *data, size_t n)
@@ -243,10 +373,10 @@ static void on_body(void *ctx, const void *data, size_t n)
 	rpc_parse(&m, data, n);
 	if (m.kind == RPC_INVALID)
 		refuse(s, 400, &m, m.code, m.error);
-	else if (mcp_headers_modern(fields_of(s->r), &m))
-		on_modern(s, &m);
+	else if (is_for_others(s, &m, data, n))
+		return;
 	else
-		on_legacy(s, &m);
+		handle(s, &m);
 	rpc_message_release(&m);
 }
 
@@ -283,19 +413,22 @@ static void on_post(struct mcp_room *room, struct http_request *r, const struct 
 	s->key = xstrdup(caller->key);
 	s->base = caller->base ? xstrdup(caller->base) : NULL;
 	s->scopes = caller->scopes;
+	s->final = caller->final;
+	s->place = caller->number;
 	s->accepts_json = json;
 	s->accepts_events = events;
 	http_request_collect(r, BODY_MAX, on_body, s);
 }
 
 /* Finds the session of a GET or DELETE. If there is none, answers and returns NULL. */
-static struct mcp_session *session_of(struct mcp_room *room, struct http_request *r, const char *key)
+static struct mcp_session *session_of(struct mcp_room *room, struct http_request *r,
+				      const struct mcp_http_caller *caller)
 {
 	const struct http_fields *f = fields_of(r);
 	const char *version = http_fields_get(f, "mcp-protocol-version"), *id = http_fields_get(f, "mcp-session-id");
 	const struct revision *revision = version ? revision_find(version) : NULL;
 	bool legacy = version ? revision && !revision->modern : id != NULL;
-	struct mcp_session *session = legacy && id ? mcp_session_find(room->http, room, key, id) : NULL;
+	struct mcp_session *session = legacy && id ? find_session(room, caller->key, caller->scopes, id) : NULL;
 	if (session)
 		mcp_session_use(session);
 	else if (!legacy)
@@ -305,33 +438,65 @@ static struct mcp_session *session_of(struct mcp_room *room, struct http_request
 	return session;
 }
 
-static void on_get(struct mcp_room *room, struct http_request *r, const char *key)
+#define EVENTS_GONE "The events after this Last-Event-ID are no longer available"
+
+static void on_resume_here(void *ticket)
+{
+	mcp_http_refuse(ticket, 410, EVENTS_GONE);
+}
+
+static void on_resume_gone(void *ticket UNUSED)
+{
+}
+
+/* True if another server has the stream, and has got the request. */
+static bool resumes_elsewhere(const struct mcp_session *session, struct http_request *r,
+			      const struct mcp_http_caller *caller, const char *event)
+{
+	const struct mcp_http_spec *spec = &session->http->spec;
+	uint64_t place = mcp_stream_place(event);
+	if (caller->final || !place || place > session->helpers.n)
+		return false;
+	return spec->transfer(spec->ctx, &(struct mcp_http_transfer){ .request = r,
+								      .conversation = session->room->conversation,
+								      .key = session->key,
+								      .scopes = caller->scopes,
+								      .address = session->helpers.v[place - 1],
+								      .number = place,
+								      .here = on_resume_here,
+								      .gone = on_resume_gone,
+								      .ticket = r });
+}
+
+static void on_get(struct mcp_room *room, struct http_request *r, const struct mcp_http_caller *caller)
 {
 	const struct http_fields *f = fields_of(r);
 	const char *last = http_fields_get(f, "last-event-id");
-	struct mcp_session *session = session_of(room, r, key);
+	struct mcp_session *session = session_of(room, r, caller);
 	if (!session)
 		return;
 	if (!accepts(f, "text/event-stream", "text/*") && !http_fields_has(f, "accept", "*/*")) {
 		mcp_http_refuse(r, 406, "Invalid Request: Accept must list text/event-stream");
 		return;
 	}
+	if (last && resumes_elsewhere(session, r, caller, last))
+		return;
 	uint64_t after = session->general->sent;
 	struct mcp_stream *s = last ? mcp_stream_find(session, last, &after) : session->general;
 	if (!s)
-		mcp_http_refuse(r, 410, "The events after this Last-Event-ID are no longer available");
+		mcp_http_refuse(r, 410, EVENTS_GONE);
 	else if (s->ended && after == s->last)
 		http_reply(r, 204, NULL, NULL, 0); /* the client has everything */
 	else
 		mcp_stream_resume(s, r, after);
 }
 
-static void on_delete(struct mcp_room *room, struct http_request *r, const char *key)
+static void on_delete(struct mcp_room *room, struct http_request *r, const struct mcp_http_caller *caller)
 {
-	struct mcp_session *session = session_of(room, r, key);
+	struct mcp_session *session = session_of(room, r, caller);
 	if (!session)
 		return;
-	mcp_session_free(session);
+	mcp_session_end(session);
 	http_reply(r, 204, NULL, NULL, 0);
 }
 
@@ -350,7 +515,7 @@ static char *export_link(const struct call *call, const char *export_id)
 {
 	const struct mcp_stream *s = call->origin;
 	const struct mcp_http_spec *spec = &s->http->spec;
-	return spec->link && s->base ? spec->link(spec->link_ctx, s->base, export_id) : NULL;
+	return spec->link && s->base ? spec->link(spec->ctx, s->base, export_id) : NULL;
 }
 
 static void on_task(void *ctx, const struct task_info *task)
@@ -454,6 +619,8 @@ struct mcp_http *mcp_http_free(struct mcp_http *h)
 	if (h->spec.extension)
 		h->spec.extension->close(h->spec.extension->ctx);
 	timer_free(h->timer);
+	for (size_t i = 0; i < MCP_ENDED_MAX; i++)
+		free(h->ended[i]);
 	free(h);
 	return NULL;
 }
@@ -493,10 +660,10 @@ void mcp_http_request(struct mcp_http *h, struct http_request *r, const struct m
 		on_post(room, r, caller);
 		break;
 	case HTTP_METHOD_GET:
-		on_get(room, r, caller->key);
+		on_get(room, r, caller);
 		break;
 	case HTTP_METHOD_DELETE:
-		on_delete(room, r, caller->key);
+		on_delete(room, r, caller);
 		break;
 	default:
 		mcp_http_refuse(r, 405, "Method not allowed: use POST");

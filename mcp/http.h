@@ -20,6 +20,26 @@
 struct mcp_http;
 struct extension;
 
+/* A request that another server may have to handle. Strings and the body are borrowed during the call. */
+struct mcp_http_transfer {
+	struct http_request *request;
+	struct conversation *conversation;
+	const char *key;
+	unsigned scopes;
+	const char *session; /* its id or name, or */
+	const char *task;    /* the id of a task, or */
+	const char *address; /* the server that handles it, and its number; all three NULL for a copy */
+	uint64_t number;
+	const void *body;
+	size_t n;
+	void (*here)(void *ticket); /* MCP gets the request back */
+	void (*gone)(void *ticket); /* another server answers, or the client has left */
+	/* The request is passed on to this address. Returns a number that the other server must get
+	 * (struct mcp_http_caller). */
+	uint64_t (*passed)(void *ticket, const char *address);
+	void *ticket;
+};
+
 struct mcp_http_spec {
 	struct loop *loop;
 	const struct config *config;	   /* must outlive it */
@@ -31,7 +51,18 @@ struct mcp_http_spec {
 	/* Returns an address of the export that works without a key, or NULL if none can be made now. The caller of the
 	 * function owns the result. `base` is the field of struct mcp_http_caller. link = NULL: answers have no links. */
 	char *(*link)(void *ctx, const char *base, const char *export_id);
-	void *link_ctx;
+	/* For several servers that share a store; all NULL = this is the only one.
+	 * The id of a session contains the sealed state of the session, so that each server can continue it: seal
+	 * returns a text that only unseal can read, for the same conversation and key; NULL = not now. The caller owns
+	 * the results. */
+	char *(*seal)(void *ctx, const struct conversation *c, const char *key, const char *text);
+	char *(*unseal)(void *ctx, const struct conversation *c, const char *key, const char *sealed);
+	/* Another server may have the session or the task that a request names. False: this server handles the request.
+	 * True: the callee has taken the request and calls here or gone, later. */
+	bool (*transfer)(void *ctx, const struct mcp_http_transfer *t);
+	/* Sends a copy of a notification or an answer of the client to a server that works for the same session. */
+	void (*copy)(void *ctx, const struct mcp_http_transfer *t, const char *address, uint64_t number);
+	void *ctx; /* for all of them */
 };
 
 /* The sender of a request, as its key says. */
@@ -40,6 +71,8 @@ struct mcp_http_caller {
 	const char *key;		   /* identifies the key; only it can use the sessions that it began */
 	unsigned scopes;		   /* of the key; the server's log is only for SCOPE_ADMIN */
 	const char *base;		   /* address of this server as the client wrote it; NULL = unknown */
+	bool final;			   /* another server has found that this one must handle the request */
+	uint64_t number;		   /* from that server, for requests of a session; 0 = none */
 };
 
 struct mcp_http *mcp_http_new(const struct mcp_http_spec *spec);

@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import signal
 
 import pytest
-from fleet import Fleet
+from fleet import Fleet, Mcp
+from harness import wait_until
 from websocket_client import WebSocket
 
 
@@ -61,3 +63,142 @@ def test_keys_of_one_server_are_known_to_the_others(fleet):
     assert [one.call("GET", "/v1/me", key=made["key"]).status for one in (third, first)] == [200, 200]
     third.call("DELETE", f"/v1/keys/{made['id']}").ok()
     assert third.call("GET", "/v1/me", key=made["key"]).status == 401
+
+
+def value_of(result):
+    return result["content"][0]["text"].rsplit("⟦result⟧ ", 1)[-1].strip()
+
+
+WAIT = "import time\nprint('on', flush=True)\ntime.sleep(600)"
+
+
+def test_mcp_requests_go_to_any_server(fleet):
+    first, second, third = fleet.servers
+    mcp = Mcp(fleet)
+    session = mcp.tool(first, "create_session", language="python", network=False)["structuredContent"]["session_id"]
+    for number, one in enumerate(fleet.servers):
+        cell = mcp.tool(one, "execute_code", session_id=session, code="n = globals().get('n', -1) + 1\nn")
+        assert value_of(cell) == str(number)
+    # Progress arrives through another server.
+    mcp.tool(second, "execute_code", session_id=session, code="import time\nfor _ in range(3):\n    print('tick', flush=True)\n    time.sleep(.5)",
+             more={"meta": {"progressToken": "p"}})
+    assert any(message["method"] == "notifications/progress" and message["params"]["progressToken"] == "p" for message in mcp.notifications)
+    # A client that disconnects from another server cancels its call.
+    connection, answer = mcp.send(third, "tools/call", {"name": "execute_code", "arguments": {"session_id": session, "code": WAIT}},
+                                  meta={"progressToken": 1})
+    answer.readline()
+    answer.close()
+    connection.close()
+    assert value_of(mcp.tool(second, "execute_code", session_id=session, code="'free'")) == "'free'"
+    mcp.tool(third, "stop_session", session_id=session)
+
+
+def test_legacy_sessions_of_mcp_continue_at_any_server(fleet, session):
+    first, second, third = fleet.servers
+    mcp = Mcp(fleet).begin(second)
+    # The session of the protocol is second's, the session with the interpreter is first's, the requests arrive at third.
+    assert value_of(mcp.tool(third, "execute_code", session_id=session, code="x = 40\nx + 2")) == "42"
+    connection, answer = mcp.send(third, "tools/call", {"name": "execute_code", "arguments": {"session_id": session, "code": WAIT}},
+                                  number=77, meta={"progressToken": "p"})
+    with contextlib.closing(connection):
+        answer.readline()
+        assert mcp.notify(first, "notifications/cancelled", {"requestId": 77}).status == 202
+        answer.read()
+    assert value_of(mcp.tool(third, "execute_code", session_id=session, code="x")) == "40"
+    # A broken stream is resumed through another server: it belongs to the session's server.
+    connection, answer = mcp.send(third, "tools/call", {"name": "execute_code", "arguments": {"session_id": session, "code": (
+        "import os, time\nprint('on', flush=True)\nwhile not os.path.exists('go'): time.sleep(.02)\n'resumed'")}}, meta={"progressToken": "p"})
+    event = next(line for line in answer if line.startswith(b"id: ")).decode()[4:].strip()
+    answer.close()
+    connection.close()
+    fleet.call("POST", f"/v1/sessions/{session}/runs", {"text": "touch go", "kind": "command"}, fields={"Prefer": "wait=30"}).ok()
+    with contextlib.closing(first.connect()) as again:
+        again.request("GET", "/mcp", headers={**mcp.fields("", None), "Authorization": f"Bearer {fleet.key}", "Last-Event-ID": event})
+        messages = mcp.read(again.getresponse())
+    assert value_of(messages[-1]["result"]) == "'resumed'"
+    assert first.call("DELETE", "/mcp", key=fleet.key, fields=mcp.fields("", None)).status == 204
+    assert third.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}, key=fleet.key, fields=mcp.fields("", None)).status == 404
+
+
+def test_another_key_cannot_use_a_legacy_session(fleet):
+    first, second, _ = fleet.servers
+    mcp = Mcp(fleet).begin(first)
+    mcp.key = fleet.make_key("stranger")
+    for one in (first, second):
+        assert one.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}, key=mcp.key,
+                        fields=mcp.fields("", None)).status == 404
+
+
+UNTIL_GO = "import os, time\nprint('on', flush=True)\nwhile not os.path.exists('go'): time.sleep(.02)\nos.remove('go')\n"
+
+
+def go(one, session, key):
+    one.call("POST", f"/v1/sessions/{session}/runs", {"text": "touch go", "kind": "command"}, key=key, fields={"Prefer": "wait=60"}).ok()
+
+
+def test_tasks_are_known_to_every_server(fleet, session):
+    first, second, third = fleet.servers
+    mcp = Mcp(fleet, tasks=True)
+
+    def begin():
+        handle = mcp.tool(second, "execute_code", session_id=session, code=UNTIL_GO + "'done'")
+        assert handle["resultType"] == "task"
+        return handle["taskId"]
+
+    def get(one, task):
+        return mcp.ask(one, "tasks/get", {"taskId": task})
+
+    task = begin()
+    assert get(third, task)["status"] == "working"
+    go(third, session, fleet.key)
+    ended = wait_until(lambda: (found := get(third, task))["status"] != "working" and found)
+    assert value_of(ended["result"]) == "'done'"
+    task = begin()
+    mcp.ask(third, "tasks/cancel", {"taskId": task})
+    assert [get(one, task)["status"] for one in (second, first)] == ["cancelled"] * 2
+
+
+def begin_run(one, session, key, text, **fields):
+    """Begins a run, and returns its number once it has printed."""
+    run = one.call("POST", f"/v1/sessions/{session}/runs", {"text": text}, key=key, fields=fields).ok().json["run"]
+    with contextlib.closing(one.events(f"/v1/sessions/{session}/events?run={run}&after=0", key=key)) as events:
+        events.wait("run.output")
+    return run
+
+
+def check_after_its_server(fleet, session, run, events, mcp):
+    """The session's server has ended during the run. The others continue, and nothing is lost or told twice."""
+    first, second, third = fleet.servers
+    seen = events.wait_end()
+    assert not [event for event in seen if event["event"] in ("run.ended", "session.ended")]
+    again = third.events(f"/v1/sessions/{session}/events?run={run}", key=fleet.key, **{"Last-Event-ID": seen[-1]["id"]})
+    with contextlib.closing(again):
+        go(second, session, fleet.key)
+        again.wait("run.ended")
+        later = list(again.got)
+    numbers = [int(event["id"]) for event in (*seen, *later)]
+    assert numbers == sorted(set(numbers)) and [event["event"] for event in later].count("gap") <= 1
+    answer = first.call("GET", f"/v1/sessions/{session}/runs/{run}", key=fleet.key).ok().json
+    assert (answer["ending"], answer["stdout"], answer["result"]["text/plain"]) == ("ok", "on\n", "42")
+    assert value_of(mcp.tool(third, "execute_code", session_id=session, code="x")) == "41"
+
+
+@pytest.mark.parametrize("signo", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
+def test_a_server_that_ends_loses_no_run(fleet, signo):
+    fourth = fleet.add()
+    session = fourth.create(key=fleet.key)
+    mcp = Mcp(fleet).begin(fourth)
+    mcp.tool(fourth, "execute_code", session_id=session, code="x = 41")
+    fields = {"Idempotency-Key": f"run-{session}", "Prefer": "respond-async"}
+    run = begin_run(fourth, session, fleet.key, UNTIL_GO + "x + 1", **fields)
+    events = fleet.servers[1].events(f"/v1/sessions/{session}/events?run={run}&after=0", key=fleet.key)
+    with contextlib.closing(events):
+        events.wait("run.output")
+        fourth.process.send_signal(signo)
+        fourth.process.wait()
+        fleet.servers.remove(fourth)
+        check_after_its_server(fleet, session, run, events, mcp)
+    repeated = fleet.servers[2].call("POST", f"/v1/sessions/{session}/runs", {"text": UNTIL_GO + "x + 1"}, key=fleet.key, fields=fields)
+    assert (repeated.json["run"], repeated.fields["idempotent-replayed"]) == (run, "true")
+    fleet.call("DELETE", f"/v1/sessions/{session}").ok()
+    fourth.stop()

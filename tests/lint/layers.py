@@ -89,8 +89,8 @@ LAYERS = {
     "attach": (*FACE, "attach/", "api/local.h", "api/sockets.h", "http/"),
     "api": (*FACE, "http/", "api/"),
     # `husk mcp` runs the server; verbs that use a session of another process attach to it.
-    "cli": (*FACE, "cli/", "mcp/server.h", "mcp/http.h", "api/server.h", "api/local.h", "api/page.h", "api/sockets.h", "http/request.h",
-            "http/client.h", *ATTACH),
+    "cli": (*FACE, "cli/", "mcp/server.h", "mcp/http.h", "api/server.h", "api/local.h", "api/page.h", "api/reroute.h", "api/seal.h",
+            "api/sockets.h", "http/request.h", "http/client.h", *ATTACH),
     "cli/repl": (*FACE, "cli/", *ATTACH),
     # Programs such as `husk repl` can attach to its sessions, as to a server's.
     "libhusk": (*FACE, "libhusk/", "api/local.h"),
