@@ -314,14 +314,26 @@ void http_connection_answered(struct http_connection *c)
 
 /* --- the channel's events */
 
+/* Peers use TLS on plain listeners too. Another client, or a peer before its time, must not wait for an answer. */
+static void begin_tls(struct http_connection *c, const void *data, size_t n)
+{
+	static const struct http_head none = { 0 };
+	if (c->host->peers) {
+		channel_start_tls(c->channel, tls_new(c->host->peers, /* host= */ NULL), data, n);
+		return;
+	}
+	c->head = &none;
+	c->request = (struct http_request){ .c = c, .active = true, .close = true, .collected = c->request.collected };
+	http_reply_problem(&c->request, 400, "The request was not understood: this address does not use TLS.");
+}
+
 static void on_data(void *ctx, const void *data, size_t n)
 {
 	struct http_connection *c = ctx;
-	/* Peers use TLS on plain listeners too. Without peers, it is a malformed request. */
-	bool tls = !c->known && c->host->peers && *(const uint8_t *)data == TLS_FIRST_BYTE;
+	bool tls = !c->known && *(const uint8_t *)data == TLS_FIRST_BYTE;
 	c->known = true;
 	if (tls) {
-		channel_start_tls(c->channel, tls_new(c->host->peers, /* host= */ NULL), data, n);
+		begin_tls(c, data, n);
 		return;
 	}
 	if (c->input.len) {
