@@ -41,9 +41,15 @@ def test_attach_beside_rejects_a_listener_of_its_own_container(make_box):
     assert b"1 b'husk-client attach: refused: the listener is not PID 1" in found.stdout, found
 
 
+def is_polling(pid):
+    return pathlib.Path(f"/proc/{pid}/syscall").read_text().startswith("7 ")
+
+
 def test_wait_ends_after_pid_1(make_box):
-    box = make_box(beside=True)
+    box = make_box()
     client = box.attach()
+    box.start_beside()
+    wait_until(lambda: is_polling(box.beside_pid), "wait has looked for PID 1")
     client.send(frames.STOP)
     assert box.wait() == 0
     assert box.beside.wait(20) == 0

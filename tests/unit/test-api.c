@@ -211,7 +211,7 @@ static void the_caller_of_the_socket_may_do_everything(void **state)
 {
 	AUTO(reply_release) struct reply r = api_call("GET", "/v1/me", NULL, NULL);
 	assert_string_equal(text_of(&r, "tenant"), "local");
-	assert_int_equal(json_array_size(json_object_get(r.json, "scopes")), 12);
+	assert_int_equal(json_array_size(json_object_get(r.json, "scopes")), 13);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_bench_begin, api_bench_end)
