@@ -3,13 +3,13 @@
 #define _GNU_SOURCE
 #include "runtimes/r/link.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@
 #include <Rinternals.h>
 
 #define HEADER 4
-#define FD_SEARCHED 1024
+#define IDLE_SECONDS 60
 #define MESSAGE_MAX ((size_t)12 << 20) /* LINK_MESSAGE_MAX in kernels/protocol.h */
 #define CODE_MESSAGE_MAX ((size_t)64 << 20)
 #define KEPT_MAX ((size_t)1 << 20) /* size of a buffer that is kept between two messages */
@@ -345,23 +345,39 @@ static SEXP read_cell(char *body, size_t n)
 
 /* ---- called by R */
 
-static bool leads_to(int fd, int port)
-{
-	struct sockaddr_in peer;
-	socklen_t n = sizeof(peer);
-	return getpeername(fd, (struct sockaddr *)&peer, &n) == 0 && peer.sin_family == AF_INET &&
-	       ntohs(peer.sin_port) == port;
-}
-
-/* Finds the descriptor of R's connection to this port; -1 if there is none. */
-SEXP link_take(SEXP port)
+/* `fd` is the kernel's end of the link, which PID 1 has opened. */
+SEXP link_open(SEXP fd)
 {
 	line.no_events = R_PolledEvents;
-	for (int fd = STDERR_FILENO + 1; fd < FD_SEARCHED && line.fd < 0; fd++)
-		if (leads_to(fd, Rf_asInteger(port)))
-			line.fd = fd;
+	line.fd = Rf_asInteger(fd);
 	(void)fcntl(line.fd, F_SETFD, FD_CLOEXEC);
-	return Rf_ScalarInteger(line.fd);
+	return R_NilValue;
+}
+
+/* Waits until the link can be read or an event handler has run. Returns TRUE in the first case. Errors of handlers, and
+ * interrupts, leave this function by a jump: R_SelectEx() lets interrupts in even if they are suspended. */
+SEXP link_wait(void)
+{
+	struct timeval limit = { .tv_sec = R_wait_usec > 0 ? 0 : IDLE_SECONDS,
+				 .tv_usec = R_wait_usec > 0 ? R_wait_usec : 0 };
+	int last = line.fd;
+	fd_set ready;
+	R_PolledEvents();
+	FD_ZERO(&ready);
+	FD_SET(line.fd, &ready);
+	for (InputHandler *h = R_InputHandlers; h; h = h->next) {
+		if (h->fileDescriptor <= STDIN_FILENO)
+			continue;
+		FD_SET(h->fileDescriptor, &ready);
+		last = h->fileDescriptor > last ? h->fileDescriptor : last;
+	}
+	int n = R_SelectEx(last + 1, &ready, NULL, NULL, &limit, NULL);
+	if (n < 0 || FD_ISSET(line.fd, &ready))
+		return Rf_ScalarLogical(n > 0 || errno != EINTR);
+	InputHandler *selected = n > 0 ? getSelectedHandler(R_InputHandlers, &ready) : NULL;
+	if (selected)
+		selected->handler(selected->userData);
+	return Rf_ScalarLogical(0);
 }
 
 /* Returns the next message: a list for a plain cell, or the bytes of any other message. NULL if R must wait for it,

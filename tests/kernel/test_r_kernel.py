@@ -507,7 +507,7 @@ def test_closing_all_connections_keeps_the_link(r):
 
 
 def test_a_kernel_that_lost_its_link_reports_it(own):
-    outcome = own.run(".Internal(close(getConnection(3), 'rw'))")
+    outcome = own.run("parallel:::closeFD(15L)")
     assert outcome.end["ending"] == "kernel_died" and outcome.end["kernel"] == "restarted"
     assert "lost its connection" in outcome.stderr
     assert own.run("1").text == "[1] 1"

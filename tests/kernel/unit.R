@@ -170,10 +170,11 @@ start_kernel <- function() {
   port <- 20000L + Sys.getpid() %% 20000L
   listener <- serverSocket(port)
   on.exit(close(listener))
-  Sys.setenv(HUSK_LINK = paste0("tcp:127.0.0.1:", port), HUSK_TOKEN_FD = "7", R_DEFAULT_PACKAGES = "NULL", R_LIBS_USER = tempdir())
-  writeLines("token", token <- tempfile())
-  system(paste(file.path(R.home("bin"), "R"), "--no-echo --no-save --no-restore --no-environ --no-init-file -f",
-               file.path(folder, "kernel.R"), "7<", token), wait = FALSE)
+  Sys.setenv(HUSK_LINK = "fd:7", R_DEFAULT_PACKAGES = "NULL", R_LIBS_USER = tempdir())
+  # R cannot make a socket pair. bash opens any socket for its child.
+  system2("bash", c("-c", shQuote(paste0("exec ", file.path(R.home("bin"), "R"),
+                                         " --no-echo --no-save --no-restore --no-environ --no-init-file -f ",
+                                         file.path(folder, "kernel.R"), " 7<>/dev/tcp/127.0.0.1/", port))), wait = FALSE)
   link <- socketAccept(listener, blocking = TRUE, open = "r+b", timeout = 60)
   receive <- function() {
     size <- readBin(link, "integer", 1L, size = 4L, endian = "big")

@@ -63,7 +63,7 @@ guards <- list(
   },
   debug = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debug()"),
   debugonce = function(fun, text = "", condition = NULL, signature = NULL) no_debugger("debugonce()"),
-  getAllConnections = function() setdiff(.Internal(getAllConnections()), c(link$number, streams$numbers))
+  getAllConnections = function() setdiff(.Internal(getAllConnections()), streams$numbers)
 )
 
 no_debugger <- function(what) message(what, ": no debugger here; the code continues")
@@ -75,7 +75,7 @@ before <- function(name, check) {
   guard(name, fun)
 }
 
-is_kept <- function(con) as.integer(con) %in% c(link$number, streams$numbers)
+is_kept <- function(con) as.integer(con) %in% streams$numbers
 
 refuse_close <- function() stop("this connection belongs to the R kernel: without it the session would end", call. = FALSE)
 

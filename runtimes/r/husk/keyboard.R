@@ -40,7 +40,7 @@ prompt_user <- function(prompt) {
   on.exit(if (!answered) send_prompt(number, cancel = "true"))
   send_prompt(number, prompt = json_string(prompt))
   repeat {
-    socketSelect(list(link$connection))
+    while (!.Call(link$wait)) NULL
     message <- suspendInterrupts(link_receive())
     if (is.null(message)) link_lost()
     if (!identical(message$op, "input") || !identical(message$question, as.character(number))) next

@@ -1,37 +1,30 @@
-# The kernel link (docs/protocol.md, section 2): one TCP connection to PID 1, one JSON object per message. link.c reads
+# The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object per message. link.c reads
 # and writes the data. The link works only in the process that opened it. It has its own JSON code, since loading a
 # package would take longer than everything else.
 
 PROTOCOL_VERSION <- 1L
-FOREVER <- .Machine$integer.max # seconds
-
-# Fields: connection, number (R's number of the connection), descriptor, taken (the descriptor HUSK_TAKEN_FD), owner
-# (pid), library (the compiled C code, next to the kernel) and the addresses of its functions, interrupted (an interrupt
-# was reported that R does not know about).
+# Fields: descriptor, taken (the descriptor HUSK_TAKEN_FD), owner (pid), library (the compiled C code, next to the
+# kernel) and the addresses of its functions, interrupted (an interrupt was reported that R does not know about).
 link <- new.env(parent = emptyenv())
 
+# The address is fd:N, a descriptor that only this process has inherited.
 link_open <- function(address) {
   link$library <- dyn.load(file.path(dirname(rev(commandArgs())[1L]), "husk.so"))
-  for (name in c("take", "next", "send", "result", "forget_interrupt", "is_promise")) {
+  for (name in c("open", "next", "wait", "send", "result", "forget_interrupt", "is_promise")) {
     link[[name]] <- getNativeSymbolInfo(paste0("link_", name), link$library)$address
   }
-  parts <- strsplit(address, ":", fixed = TRUE)[[1L]]
-  # Non-blocking: R handles interrupts while it waits in a blocking read, and data read by then would be lost.
-  # no-delay: a result and its `done` are two small writes, and the second must not wait for an acknowledgement.
-  link$connection <- socketConnection(parts[2L], as.integer(parts[3L]), blocking = FALSE, open = "r+b",
-                                      timeout = FOREVER, options = "no-delay")
-  link$number <- as.integer(link$connection)
-  link$descriptor <- .Call(link$take, as.integer(parts[3L]))
+  link$descriptor <- as.integer(sub("fd:", "", address, fixed = TRUE))
+  .Call(link$open, link$descriptor)
   link$owner <- Sys.getpid()
 }
 
 # TRUE in a child that a cell forked. Only the kernel's own process uses the link.
 is_forked <- function() Sys.getpid() != link$owner
 
-link_hello <- function(token) {
+link_hello <- function() {
   version <- paste(R.version$major, R.version$minor, sep = ".")
-  link_send(json_object(op = json_string("hello"), token = json_string(token), version = PROTOCOL_VERSION,
-                        language_version = json_string(version), looks = "true", queries = "true"))
+  link_send(json_object(op = json_string("hello"), version = PROTOCOL_VERSION, language_version = json_string(version),
+                        looks = "true", queries = "true"))
 }
 
 # The next message as a list of strings, or NULL if PID 1 has closed the link or sent invalid data.
@@ -52,10 +45,8 @@ link_wait <- function() {
     if (inherits(e, "error")) writeLines(error_line(e), stderr())
     FALSE
   }
-  while (!tryCatch(socketSelect(list(link$connection)), condition = told)) if (!link_is_open()) return()
+  while (!tryCatch(.Call(link$wait), condition = told)) NULL
 }
-
-link_is_open <- function() isTRUE(tryCatch(isOpen(link$connection), error = function(e) FALSE))
 
 # Sends one message, given in pieces: texts, or a list of texts and bytes, which become base64. Returns FALSE, and sends
 # nothing, if the message is too long. With `more`, another message follows at once and is sent with this one.

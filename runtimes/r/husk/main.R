@@ -2,24 +2,16 @@
 
 main <- function() {
   suspendInterrupts({
-    token <- read_token(paste0("/dev/fd/", Sys.getenv("HUSK_TOKEN_FD")))
     link_open(Sys.getenv("HUSK_LINK"))
     link$taken <- as.integer(Sys.getenv("HUSK_TAKEN_FD"))
-    Sys.unsetenv(c("HUSK_LINK", "HUSK_TOKEN_FD", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
+    Sys.unsetenv(c("HUSK_LINK", "HUSK_TAKEN_FD", "R_DEFAULT_PACKAGES"))
     restore_environment()
     load_packages() # R's own packages, before the session's libraries are added
     set_up_library()
-    link_hello(token) # the remaining steps are done before PID 1 has answered
+    link_hello() # the remaining steps are done before PID 1 has answered
     set_up()
     serve()
   })
-}
-
-# Reads the token from a pipe, which is empty afterwards. raw = TRUE avoids R's warning about a pipe opened as a file.
-read_token <- function(path) {
-  pipe <- file(path, "rb", raw = TRUE)
-  on.exit(close(pipe))
-  readLines(pipe, 1L)
 }
 
 set_up <- function() {
