@@ -1,19 +1,13 @@
-#include "kernels/cells/kernel.h"
+#include "kernels/cells/kernel-private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
-#include "base/utf8.h"
-#include "kernels/guard/spawn.h"
 #include "kernels/system/clock.h"
 #include "kernels/system/procs.h"
 
-#define STARTS_MAX 2
-#define FORK_PATIENCE_MS 2000
-#define FORK_RETRY_MS 100
 /* A kernel that exits closes its link a moment before it can be reaped. Its exit status says more than the closed
  * link. */
 #define EXIT_PATIENCE_MS 300
@@ -21,7 +15,6 @@
 /* At most this many kernels in a row may die idle within FLAP_MS of their hello. */
 #define FLAPS_MAX 4
 #define FLAP_MS 2000
-#define STDERR_SHOWN 1500
 /* The variables are listed this long after a cell. An idle session can afford that; one that runs cell after cell
  * cannot. */
 #define LIST_AFTER_MS 200
@@ -32,19 +25,12 @@
 /* How long a restart waits for the old kernel to list its variables. */
 #define RESTART_WAIT_MS 3000
 
-#define LATE_PREFIX "HUSK_LATE_"
-
 #define AFTER_RESTART "A new kernel was started: variables are gone, files are kept."
-#define AFTER_KILL_ALL                                                                                                 \
-	"Every process in the container was ended and a new kernel started: variables and background processes are "   \
-	"gone, files are kept."
-
-static void try_start(struct kernel *k);
 
 /* A queued run comes before a query that waits. */
-static void tell_idle(struct kernel *k)
+void kernel_tell_idle(struct kernel *k)
 {
-	k->on_idle(k);
+	k->setup->on_idle(k);
 	if (k->state == KERNEL_IDLE)
 		query_release(&k->query, &k->link, k->pid, k->takes_queries);
 }
@@ -63,10 +49,10 @@ const char *kernel_state_name(const struct kernel *k)
 	}
 }
 
-static void send_event(struct kernel *k, const char *event, const char *name, const char *value)
+void kernel_send_event(struct kernel *k, const char *event, const char *name, const char *value)
 {
 	json_auto_t *payload = json_pack("{s:s, s:s*}", "event", event, name, value);
-	k->on_event(k, payload);
+	k->setup->on_event(k, payload);
 }
 
 /* The known variables are lost. The END of this run or the next lists them. */
@@ -83,227 +69,10 @@ static void lose_variables(struct kernel *k)
 	k->lost = lost;
 }
 
-static void set_note(struct kernel *k, char *note)
+void kernel_set_note(struct kernel *k, char *note)
 {
 	free(k->note);
 	k->note = note;
-}
-
-/* ---- starting */
-
-static void fail(struct kernel *k, const char *cause)
-{
-	k->state = KERNEL_FAILED;
-	timeout_stop(&k->timer);
-	handshake_stop(&k->handshake);
-	link_close(&k->link);
-	k->on_failed(k, cause);
-}
-
-static void on_retry(struct timeout *t)
-{
-	try_start(container_of(t, struct kernel, timer));
-}
-
-static void retry_later(struct kernel *k)
-{
-	k->state = KERNEL_DOWN;
-	timeout_start(k->poller, &k->timer, FORK_RETRY_MS, on_retry);
-}
-
-/* Only processes of the session can keep a kernel from starting: kill them all, once. */
-static void recover(struct kernel *k, const char *cause)
-{
-	handshake_stop(&k->handshake);
-	k->pid = 0;
-	if (k->killed_all) {
-		fail(k, cause);
-		return;
-	}
-	procs_kill_all();
-	k->killed_all = true;
-	k->deaths = STARTS_MAX - 1;
-	k->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
-	set_note(k, xasprintf("Before this run the kernel %s. " AFTER_KILL_ALL, cause));
-	k->on_killed_all(k);
-	retry_later(k);
-}
-
-static char *last_words(struct kernel *k, const char *cause)
-{
-	AUTO(buf_release) struct buf raw = { 0 };
-	AUTO(buf_release) struct buf clean = { 0 };
-	pipes_drain(&k->pipes);
-	ring_copy(&k->pipes.ends[RUN_STDERR].late, STDERR_SHOWN, &raw);
-	if (raw.len)
-		utf8_clean(&clean, raw.data, raw.len);
-	while (clean.len && (clean.data[clean.len - 1] == '\n' || clean.data[clean.len - 1] == ' '))
-		clean.len--;
-	return clean.len ? xasprintf("%s; last output: %s", cause, buf_str(&clean)) : xstrdup(cause);
-}
-
-static void start_failed(struct kernel *k, const char *cause)
-{
-	AUTO(freep) char *story = last_words(k, cause);
-	if (++k->deaths < STARTS_MAX && !limits_pids_full(k->limits)) {
-		try_start(k);
-		return;
-	}
-	recover(k, story);
-}
-
-static void on_start_deadline(struct timeout *t)
-{
-	struct kernel *k = container_of(t, struct kernel, timer);
-	AUTO(freep) char *cause = xasprintf("did not answer within %g s of its start", (double)k->start_ms / 1000);
-	procs_kill_session(k->pid);
-	AUTO(freep) char *story = last_words(k, cause);
-	recover(k, story);
-}
-
-static void on_refused(struct handshake *h, const char *why)
-{
-	struct kernel *k = container_of(h, struct kernel, handshake);
-	k->kill_reason = why;
-	k->killed = true;
-	procs_kill_session(k->pid);
-}
-
-static void on_open(struct handshake *h, int fd, const char *language_version)
-{
-	struct kernel *k = container_of(h, struct kernel, handshake);
-	size_t n = 0;
-	for (const char *at = language_version; *at && n < sizeof(k->language_version) - 1; at++)
-		if (*at >= ' ' && *at < 0x7f)
-			k->language_version[n++] = *at;
-	k->language_version[n] = '\0';
-	timeout_stop(&k->timer);
-	link_open(&k->link, k->poller, fd);
-	k->state = KERNEL_IDLE;
-	k->deaths = 0;
-	k->lists_variables = h->lists_variables;
-	k->takes_queries = h->queries;
-	k->variables_id = 0;
-	k->variables_fresh = k->restart_waits = false;
-	k->ready_ms = clock_now_ms();
-	send_event(k, "kernel_ready", "language_version", k->language_version);
-	tell_idle(k);
-}
-
-static bool is_of_the_link(const char *variable)
-{
-	return strncmp(variable, "HUSK_LINK=", strlen("HUSK_LINK=")) == 0 ||
-	       strncmp(variable, "HUSK_TAKEN_FD=", strlen("HUSK_TAKEN_FD=")) == 0 ||
-	       strncmp(variable, "HUSK_TOKEN_FD=", strlen("HUSK_TOKEN_FD=")) == 0 ||
-	       strncmp(variable, LATE_PREFIX, strlen(LATE_PREFIX)) == 0;
-}
-
-/* True if the variable would run the session's code in the interpreter before the kernel is loaded (PYTHONPATH,
- * NODE_OPTIONS). */
-static bool is_late(const struct manifest *m, const char *variable)
-{
-	size_t n = strcspn(variable, "=");
-	for (size_t i = 0; i < m->late.n; i++)
-		if (strlen(m->late.v[i]) == n && strncmp(variable, m->late.v[i], n) == 0)
-			return true;
-	return false;
-}
-
-/* A late variable has another name until the kernel is loaded. */
-static void add_env(struct strv *env, const struct manifest *m, const char *variable)
-{
-	if (is_of_the_link(variable)) /* sessions cannot replace these */
-		return;
-	if (is_late(m, variable))
-		strv_addf(env, LATE_PREFIX "%s", variable);
-	else
-		strv_add(env, variable);
-}
-
-/* Returns the kernel's end of the pipe, or -errno. */
-static int open_taken(struct kernel *k)
-{
-	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	closep(&k->taken_fd);
-	k->taken_fd = ends[1];
-	/* A kernel that does not wait never reads from the pipe, and must not block PID 1. */
-	(void)fcntl(k->taken_fd, F_SETFL, O_NONBLOCK);
-	return ends[0];
-}
-
-static void tell_taken(const struct kernel *k)
-{
-	if (write(k->taken_fd, "", 1) < 0)
-		return; /* the pipe is full or the kernel is dead: nothing waits */
-}
-
-static pid_t spawn_kernel(struct kernel *k)
-{
-	struct strv env AUTO(strv_release) = { 0 };
-	for (size_t i = 0; i < k->env->n; i++)
-		add_env(&env, k->manifest, k->env->v[i]);
-	strv_addf(&env, "HUSK_LINK=%s", k->handshake.address);
-	if (k->manifest->tcp_port)
-		strv_addf(&env, "HUSK_TOKEN_FD=%d", LINK_FD);
-	strv_addf(&env, "HUSK_TAKEN_FD=%d", LINK_TAKEN_FD);
-	AUTO(closep) int taken = open_taken(k);
-	if (taken < 0)
-		return taken;
-	AUTO(closep) int out = pipes_writer(&k->pipes, RUN_STDOUT);
-	AUTO(closep) int err = pipes_writer(&k->pipes, RUN_STDERR);
-	if (out < 0 || err < 0)
-		return out < 0 ? out : err;
-	return spawn_process(&(struct spawn_spec){
-		.argv = k->manifest->kernel.v,
-		.env = strv_argv(&env),
-		.cwd = *k->cwd,
-		.out_fd = out,
-		.err_fd = err,
-		.fds = { { k->handshake.inherited_fd, LINK_FD }, { taken, LINK_TAKEN_FD } },
-	});
-}
-
-/* The handshake could not be opened or the process could not be started. A full process table may be temporary. */
-static void start_impossible(struct kernel *k, int error)
-{
-	handshake_stop(&k->handshake);
-	if (clock_now_ms() < k->fork_until_ms) {
-		retry_later(k);
-		return;
-	}
-	AUTO(freep) char *cause = NULL;
-	if (error == -EAGAIN && k->limits->pids_limit != LIMIT_UNKNOWN)
-		cause = xasprintf("could not be started, since the process limit (%llu) is reached",
-				  (unsigned long long)k->limits->pids_limit);
-	else
-		cause = xasprintf("could not be started: %s", strerror(-error));
-	recover(k, cause);
-}
-
-static void try_start(struct kernel *k)
-{
-	k->kill_reason = NULL;
-	k->killed = false;
-	k->oom_kills = limits_oom_kills(k->limits);
-	int r = limits_pids_full(k->limits) ? -EAGAIN :
-					      handshake_start(&k->handshake, k->poller, k->manifest->tcp_port);
-	pid_t pid = r < 0 ? r : spawn_kernel(k);
-	if (pid < 0) {
-		start_impossible(k, pid);
-		return;
-	}
-	k->pid = pid;
-	handshake_watch(&k->handshake, pid);
-	k->state = KERNEL_STARTING;
-	timeout_start(k->poller, &k->timer, k->start_ms, on_start_deadline);
-}
-
-void kernel_start(struct kernel *k)
-{
-	k->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
-	try_start(k);
 }
 
 /* ---- running */
@@ -311,7 +80,7 @@ void kernel_start(struct kernel *k)
 static bool is_known(pid_t session, const void *ctx)
 {
 	const struct kernel *k = ctx;
-	return session == k->pid || k->is_known(k, session);
+	return k->setup->is_known(k, session);
 }
 
 /* Also names processes that keep running: a daemon that a cell has started is in another process session. */
@@ -326,13 +95,13 @@ static char *describe_restart(const struct kernel *k)
 static void renew(struct kernel *k, struct run *run)
 {
 	run->restart = false;
-	set_note(k, describe_restart(k));
+	kernel_set_note(k, describe_restart(k));
 	lose_variables(k);
 	if (!run->text_len) {
 		run_start(run);
 		run_end(run, &(struct run_ending){
 				     .ending = "ok", .kernel = "restarted", .detail = k->note, .lost = k->lost });
-		set_note(k, NULL);
+		kernel_set_note(k, NULL);
 		json_decref(take_ptr(k->lost));
 	}
 	kernel_restart(k);
@@ -378,7 +147,7 @@ void kernel_query(struct kernel *k, uint32_t number, const json_t *request)
 static void on_query_answer(struct query *q, uint32_t number, const void *json, size_t n)
 {
 	struct kernel *k = container_of(q, struct kernel, query);
-	k->on_answer(k, number, json, n);
+	k->setup->on_answer(k, number, json, n);
 }
 
 static void on_list_due(struct timeout *t)
@@ -390,7 +159,7 @@ static void on_restart_limit(struct timeout *t)
 {
 	struct kernel *k = container_of(t, struct kernel, list_timer);
 	k->variables_fresh = true; /* use the last known list */
-	tell_idle(k);
+	kernel_tell_idle(k);
 }
 
 /* True if the kernel lists its variables before it ends: on_idle follows. */
@@ -399,7 +168,7 @@ static bool list_before_restart(struct kernel *k)
 	if (k->variables_fresh || !kernel_list_variables(k))
 		return false;
 	if (!k->restart_waits)
-		timeout_start(k->poller, &k->list_timer, RESTART_WAIT_MS, on_restart_limit);
+		timeout_start(k->setup->poller, &k->list_timer, RESTART_WAIT_MS, on_restart_limit);
 	k->restart_waits = true;
 	return true;
 }
@@ -444,8 +213,8 @@ static void on_done(struct cell *c)
 	k->unseen = true;
 	uint64_t age = k->listed_ms ? clock_now_ms() - k->listed_ms : LIST_GAP_MS;
 	uint64_t left = age < LIST_GAP_MS ? LIST_GAP_MS - age : 0;
-	timeout_start(k->poller, &k->list_timer, MAX(MIN(left, LIST_AFTER_MS), LIST_SOON_MS), on_list_due);
-	tell_idle(k);
+	timeout_start(k->setup->poller, &k->list_timer, MAX(MIN(left, LIST_AFTER_MS), LIST_SOON_MS), on_list_due);
+	kernel_tell_idle(k);
 }
 
 void kernel_interrupt(struct kernel *k)
@@ -468,14 +237,14 @@ void kernel_disk_full(struct kernel *k)
 static void on_unkillable(struct timeout *t)
 {
 	struct kernel *k = container_of(t, struct kernel, timer);
-	fail(k, "could not be killed");
+	kernel_fail(k, "could not be killed");
 }
 
 static void kill_now(struct kernel *k)
 {
 	k->state = KERNEL_DYING;
 	k->killed = true;
-	timeout_start(k->poller, &k->timer, KILL_PATIENCE_MS, on_unkillable);
+	timeout_start(k->setup->poller, &k->timer, KILL_PATIENCE_MS, on_unkillable);
 	procs_kill_session(k->pid);
 }
 
@@ -510,7 +279,13 @@ static void on_gone(struct link *l, bool broken, const char *why)
 		return;
 	}
 	k->state = KERNEL_DYING;
-	timeout_start(k->poller, &k->timer, EXIT_PATIENCE_MS, on_exit_patience);
+	timeout_start(k->setup->poller, &k->timer, EXIT_PATIENCE_MS, on_exit_patience);
+}
+
+static void tell_taken(const struct kernel *k)
+{
+	if (write(k->taken_fd, "", 1) < 0)
+		return; /* the pipe is full or the kernel is dead: nothing waits */
 }
 
 /* The same as tell_taken(), for a kernel whose language cannot read from a descriptor. */
@@ -525,12 +300,12 @@ static void take_variables(struct kernel *k, const struct link_message *m)
 	k->variables_id = 0;
 	k->variables_fresh = k->state == KERNEL_IDLE; /* otherwise the list predates the cell that has begun since */
 	variables_take(&k->variables, m);
-	k->on_variables(k);
+	k->setup->on_variables(k);
 	if (k->restart_waits) {
 		k->restart_waits = false;
 		timeout_stop(&k->list_timer);
 		if (k->state == KERNEL_IDLE)
-			tell_idle(k);
+			kernel_tell_idle(k);
 	}
 }
 
@@ -596,7 +371,7 @@ void kernel_restart(struct kernel *k)
 
 static bool oom_took(const struct kernel *k, int status)
 {
-	uint64_t now = limits_oom_kills(k->limits);
+	uint64_t now = limits_oom_kills(k->setup->limits);
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && now != LIMIT_UNKNOWN && now > k->oom_kills &&
 	       k->oom_kills != LIMIT_UNKNOWN;
 }
@@ -604,13 +379,13 @@ static bool oom_took(const struct kernel *k, int status)
 static void died_idle(struct kernel *k, const struct death *d)
 {
 	AUTO(freep) char *how = death_describe(d);
-	send_event(k, "kernel_died", "cause", how);
-	set_note(k, xasprintf("Before this run the kernel %s. " AFTER_RESTART, how));
+	kernel_send_event(k, "kernel_died", "cause", how);
+	kernel_set_note(k, xasprintf("Before this run the kernel %s. " AFTER_RESTART, how));
 	if (clock_now_ms() - k->ready_ms >= FLAP_MS)
 		note_well(k);
 	/* Something in the container keeps killing the kernel. */
 	if (++k->flaps > FLAPS_MAX)
-		recover(k, how);
+		kernel_recover(k, how);
 	else
 		kernel_start(k);
 }
@@ -637,7 +412,7 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 			   .reason = ours ? k->kill_reason : NULL };
 	if (starting) {
 		AUTO(freep) char *how = death_describe(&d);
-		start_failed(k, how);
+		kernel_start_failed(k, how);
 		return;
 	}
 	lose_variables(k);
@@ -655,22 +430,24 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 	}
 }
 
-int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal)
+int kernel_init(struct kernel *k, const struct kernel_setup *setup, uint32_t number)
 {
+	*k = (struct kernel){ .setup = setup, .number = number };
 	k->state = KERNEL_DOWN;
 	k->taken_fd = -1;
-	k->handshake.on_open = on_open;
-	k->handshake.on_refused = on_refused;
+	kernel_init_start(k);
 	k->link = (struct link){ .fd = -1, .on_message = on_message, .on_dropped = on_dropped, .on_gone = on_gone };
 	k->cell = (struct cell){
-		.poller = k->poller,
+		.poller = setup->poller,
 		.pipes = &k->pipes,
-		.grace_ms = grace_ms,
-		.interrupt_signal = interrupt_signal,
-		.limits = k->limits,
+		.grace_ms = setup->grace_ms,
+		.interrupt_signal = setup->manifest->interrupt,
+		.limits = setup->limits,
 		.on_done = on_done,
 		.on_hopeless = on_hopeless,
 	};
-	k->query = (struct query){ .poller = k->poller, .signal = interrupt_signal, .on_answer = on_query_answer };
-	return pipes_open(&k->pipes, k->poller);
+	k->query = (struct query){ .poller = setup->poller,
+				   .signal = setup->manifest->interrupt,
+				   .on_answer = on_query_answer };
+	return pipes_open(&k->pipes, setup->poller);
 }

@@ -1,5 +1,5 @@
-/* The language kernel: starts it, reads its messages, kills it and restarts it. There is one kernel process at a
- * time, in its own process session.
+/* A language kernel: starts it, reads its messages, kills it and restarts it. A kernel has one process at a time, in a
+ * process session of its own, with a link and pipes of its own. kernels.h has all kernels of a session.
  *
  * A start fails if the kernel dies twice, dies again and again soon after its hello, does not say hello in time,
  * or the process limit is reached. Then every process of the container is killed and one more start is tried. If
@@ -22,13 +22,16 @@ enum kernel_state {
 	KERNEL_FAILED,
 };
 
-struct kernel {
+struct kernel;
+
+/* The same for all kernels of a session. */
+struct kernel_setup {
 	struct poller *poller;
 	const struct manifest *manifest;
 	const struct strv *env; /* environment of every child; HUSK_LINK is added */
 	const char *const *cwd; /* the working directory at the start */
 	const struct limits *limits;
-	uint64_t start_ms;
+	uint64_t start_ms, grace_ms;
 	/* A new run can start. Also called after each run. */
 	void (*on_idle)(struct kernel *k);
 	void (*on_event)(struct kernel *k, json_t *event); /* borrowed: the payload of an EVENT */
@@ -40,6 +43,12 @@ struct kernel {
 	void (*on_variables)(struct kernel *k);
 	/* The answer to a query, a JSON object. */
 	void (*on_answer)(struct kernel *k, uint32_t number, const void *json, size_t n);
+};
+
+struct kernel {
+	struct list node; /* of struct kernels */
+	const struct kernel_setup *setup;
+	uint32_t number; /* a run names its kernel by it */
 
 	enum kernel_state state;
 	pid_t pid;
@@ -72,8 +81,8 @@ struct kernel {
 	struct query query;
 };
 
-/* The caller has set the fields above `state`, and calls kernel_start() next. 0 or -errno. */
-int kernel_init(struct kernel *k, uint64_t grace_ms, int interrupt_signal);
+/* `setup` stays valid as long as the kernel. The caller calls kernel_start() next. 0 or -errno. */
+int kernel_init(struct kernel *k, const struct kernel_setup *setup, uint32_t number);
 void kernel_start(struct kernel *k);
 /* Ends the kernel, if there is one, and starts another with the current environment. A running cell ends too. */
 void kernel_restart(struct kernel *k);

@@ -106,23 +106,28 @@ static unsigned count_reader(pid_t pid, void *ctx)
 	return reads_to_its_end(s, pid) || is_about_to_read(s, pid);
 }
 
-/* True if PID 1 has no child but this one. Then there are no readers: once the session's leader has been reaped, each
+/* True if PID 1 has no children but these. Then there are no readers: once the session's leader has been reaped, each
  * reader or one of its ancestors is a child of PID 1. */
-static bool is_only_child(pid_t pid)
+static bool are_only_children(const struct procs_set *some)
 {
-	char children[32], only[32];
+	char children[256];
 	AUTO(closep) int fd = open("/proc/self/task/1/children", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, children, sizeof(children) - 1);
-	if (n < 0)
+	if (n < 0 || n == sizeof(children) - 1)
 		return false;
 	children[n] = '\0';
-	snprintf(only, sizeof(only), "%d ", (int)pid);
-	return n == 0 || streq(children, only);
+	for (char *at = children, *end; (end = strchr(at, ' ')); at = end + 1) {
+		uint64_t pid;
+		*end = '\0';
+		if (parse_u64(at, &pid) < 0 || !some->has((pid_t)pid, some->ctx))
+			return false;
+	}
+	return true;
 }
 
-unsigned readers_left(pid_t session, pid_t other)
+unsigned readers_left(pid_t session, const struct procs_set *others)
 {
-	if (is_only_child(other))
+	if (are_only_children(others))
 		return 0;
 	struct search s = { .session = session };
 	unsigned n = proc_each(count_reader, &s);

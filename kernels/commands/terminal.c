@@ -169,7 +169,7 @@ static void on_check_readers(struct timeout *timer)
 	uint64_t now = clock_now_ms();
 	if (!t->run || t->stop)
 		return;
-	if (now >= t->readers_until_ms || !readers_left(-t->pid, *t->kernel))
+	if (now >= t->readers_until_ms || !readers_left(-t->pid, t->kernels))
 		conclude(t);
 	else if (t->readers_until_ms != UINT64_MAX)
 		timeout_start(t->poller, &t->timer, t->readers_until_ms - now, on_check_readers);
@@ -178,7 +178,7 @@ static void on_check_readers(struct timeout *timer)
 /* Called when the shell has ended. True if the run waits for processes that still read the shell's output. */
 static bool wait_for_readers(struct terminal *t)
 {
-	if (t->stop || t->run->kind != RUN_TERMINAL || !readers_left(t->pid, *t->kernel))
+	if (t->stop || t->run->kind != RUN_TERMINAL || !readers_left(t->pid, t->kernels))
 		return false;
 	bool certain = strstr(t->run->text, ">(") != NULL;
 	t->readers_until_ms = certain ? UINT64_MAX : clock_now_ms() + READERS_PATIENCE_MS;
@@ -455,7 +455,7 @@ static void start_or_retry(struct terminal *t)
 		 * it. */
 		t->made_room = true;
 		t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
-		procs_kill_others(*t->kernel);
+		procs_kill_others(t->kernels);
 		timeout_start(t->poller, &t->timer, FORK_RETRY_MS, on_fork_again);
 	} else {
 		refuse(t, pid);

@@ -13,11 +13,12 @@
 #include "kernels/commands/pty.h"
 #include "kernels/disk/disk.h"
 #include "kernels/packages/relay.h"
+#include "kernels/system/procs.h"
 
 struct terminal {
 	struct poller *poller;
 	const struct limits *limits;
-	const pid_t *kernel; /* the kernel's pid; it is not killed to make room */
+	const struct procs_set *kernels; /* the interpreters; they are not killed to make room */
 	/* For installs: the program that installs, the program that lists the installed versions afterwards, and
 	 * variables that the second program must not have. */
 	const struct strv *installer, *installed, *late_env;

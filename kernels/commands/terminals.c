@@ -22,7 +22,7 @@ static int open_place(struct terminals *all)
 	*t = (struct terminal){
 		.poller = all->poller,
 		.limits = all->limits,
-		.kernel = all->kernel,
+		.kernels = all->kernels,
 		.installer = all->installer,
 		.installed = all->installed,
 		.late_env = all->late_env,

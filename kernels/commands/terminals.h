@@ -13,7 +13,7 @@
 struct terminals {
 	struct poller *poller;
 	const struct limits *limits;
-	const pid_t *kernel;
+	const struct procs_set *kernels;
 	/* For installs: the program that installs, the program that lists the installed versions afterwards, and
 	 * variables that the second program must not have. */
 	const struct strv *installer, *installed, *late_env;

@@ -21,22 +21,25 @@ static bool fits(const struct init *i, const struct run *run)
 /* The run of the same kind that must end first; 0 = none. */
 static uint32_t runs_before(const struct init *i, const struct run *run)
 {
-	const struct run *ahead = run->kind == RUN_EXECUTE ? i->kernel.cell.run : i->terminals.front->run;
+	const struct kernel *k = run->kind == RUN_EXECUTE ? kernels_of(&i->kernels, run) : NULL;
+	const struct run *ahead = k ? k->cell.run : i->terminals.front->run;
 	return run->state == RUN_QUEUED && ahead ? ahead->number : 0;
 }
 
 static void on_run(struct controller *c, struct run *run)
 {
 	struct init *i = container_of(c, struct init, controller);
+	if (run->kind == RUN_EXECUTE)
+		run->kernel = i->kernels.main->number;
 	if (run->restart && run->state == RUN_QUEUED)
-		kernel_interrupt(&i->kernel);
+		kernel_interrupt(i->kernels.main);
 	if (run->state == RUN_QUEUED && !fits(i, run))
 		run_end(run, &(struct run_ending){ .ending = "refused",
 						   .detail = i->options->install ?
 								     "This container only installs packages." :
 								     "This container cannot install packages." });
 	else if (run->kind == RUN_EXECUTE)
-		init_pump_kernel(i);
+		init_pump_kernels(i);
 	else
 		init_pump_commands(i);
 	run->behind = runs_before(i, run);
@@ -48,7 +51,7 @@ static void on_interrupt(struct controller *c, struct run *run)
 	if (run->state == RUN_QUEUED)
 		run_end(run, &(struct run_ending){ .ending = "interrupted", .detail = "The run had not started yet." });
 	else if (run->kind == RUN_EXECUTE)
-		kernel_interrupt(&i->kernel);
+		kernel_interrupt(kernels_of(&i->kernels, run));
 	else
 		terminals_interrupt(&i->terminals, run);
 }
@@ -57,7 +60,7 @@ static void on_take(struct controller *c, struct run *run)
 {
 	struct init *i = container_of(c, struct init, controller);
 	if (run->kind == RUN_EXECUTE)
-		pipes_drain(&i->kernel.pipes);
+		kernels_drain(&i->kernels);
 	else
 		terminals_drain(&i->terminals);
 	terminals_make_way(&i->terminals);
@@ -68,7 +71,7 @@ static void on_input(struct controller *c, struct run *run, const char *text, si
 {
 	struct init *i = container_of(c, struct init, controller);
 	if (run->kind == RUN_EXECUTE)
-		kernel_input(&i->kernel, text, n);
+		kernel_input(kernels_of(&i->kernels, run), text, n);
 	else
 		terminals_input(&i->terminals, run, text, n);
 }
@@ -83,7 +86,8 @@ static void add_state(const struct init *i, json_t *to)
 {
 	if (i->claimed)
 		json_object_set_new(to, "session", json_string(i->session));
-	json_object_set_new(to, "kernel", json_string(i->options->install ? "none" : kernel_state_name(&i->kernel)));
+	json_object_set_new(to, "kernel",
+			    json_string(i->options->install ? "none" : kernel_state_name(i->kernels.main)));
 	json_object_set_new(to, "lease_seconds", json_integer((json_int_t)(i->lease.lease_ms / 1000)));
 	if (i->lease.lifetime_ms)
 		json_object_set_new(
@@ -96,7 +100,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	struct init *i = container_of(c, struct init, controller);
 	lease_renew(&i->lease, clock_now_ms());
 	json_object_set_new(hello, "runtime", json_string(i->manifest.name));
-	json_object_set_new(hello, "language_version", json_string(i->kernel.language_version));
+	json_object_set_new(hello, "language_version", json_string(i->kernels.main->language_version));
 	json_object_set_new(hello, "landlock", json_integer(landlock_version()));
 	json_object_set_new(hello, "consoles", json_integer(CONSOLES_MAX));
 	json_object_set_new(hello, "programs", json_true());
@@ -145,7 +149,7 @@ static void set_terms(struct init *i, const struct claim *claim)
 		strv_set_env(&i->env, claim->env.v[k]);
 	terminals_add_env(&i->terminals, &claim->env);
 	if ((claim->env.n || claim->cwd || claim->authority) && !i->options->install)
-		kernel_restart(&i->kernel);
+		kernels_restart(&i->kernels);
 }
 
 static json_t *on_claim(struct controller *c, const struct claim *claim)
@@ -173,17 +177,18 @@ static void send_status(struct init *i)
 	json_auto_t *info = json_object();
 	add_state(i, info);
 	info_add_figures(info, &i->home, &i->limits);
-	if (i->kernel.variables.list) {
-		json_object_set(info, "variables", i->kernel.variables.list);
-		json_object_set_new(info, "more", json_integer((json_int_t)i->kernel.variables.more));
-		json_object_set_new(info, "fresh", json_boolean(i->kernel.variables_fresh));
+	const struct kernel *k = i->kernels.main;
+	if (k->variables.list) {
+		json_object_set(info, "variables", k->variables.list);
+		json_object_set_new(info, "more", json_integer((json_int_t)k->variables.more));
+		json_object_set_new(info, "fresh", json_boolean(k->variables_fresh));
 	}
 	controller_info(&i->controller, call, info);
 }
 
 void init_on_variables(struct kernel *k)
 {
-	struct init *i = container_of(k, struct init, kernel);
+	struct init *i = init_of(k);
 	if (i->status_call)
 		send_status(i);
 }
@@ -198,7 +203,7 @@ static void on_status(struct controller *c, uint32_t call)
 {
 	struct init *i = container_of(c, struct init, controller);
 	i->status_call = call;
-	if (i->kernel.variables_fresh || !kernel_list_variables(&i->kernel))
+	if (i->kernels.main->variables_fresh || !kernel_list_variables(i->kernels.main))
 		send_status(i);
 	else
 		timeout_start(&i->poller, &i->status_limit, STATUS_LIMIT_MS, on_status_limit);
@@ -211,12 +216,12 @@ static void on_query(struct controller *c, uint32_t call, const json_t *request)
 	if (i->options->install || i->ending)
 		controller_answer(c, call, none, sizeof(none) - 1);
 	else
-		kernel_query(&i->kernel, call, request);
+		kernel_query(i->kernels.main, call, request);
 }
 
 void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n)
 {
-	controller_answer(&container_of(k, struct init, kernel)->controller, number, json, n);
+	controller_answer(&init_of(k)->controller, number, json, n);
 }
 
 static void on_stop(struct controller *c)

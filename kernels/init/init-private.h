@@ -2,7 +2,7 @@
 #ifndef HUSK_KERNELS_INIT_INIT_PRIVATE_H
 #define HUSK_KERNELS_INIT_INIT_PRIVATE_H
 
-#include "kernels/cells/kernel.h"
+#include "kernels/cells/kernels.h"
 #include "kernels/commands/terminals.h"
 #include "kernels/control/controller.h"
 #include "kernels/control/dial.h"
@@ -31,7 +31,7 @@ struct init {
 	struct runs runs;
 	struct controller controller;
 	struct dial dial;
-	struct kernel kernel;
+	struct kernels kernels;
 	struct terminals terminals;
 	struct consoles consoles;
 	struct disk home;
@@ -61,13 +61,18 @@ void init_check_lease(struct init *i);
 /* For struct terminals: true if no run, console or retry is in progress. */
 bool init_is_at_rest(const struct terminals *t);
 
-/* ---- init-runs.c: the kernel and the shell, and the next run of each */
+/* ---- init-runs.c: the kernels and the shell, and the next run of each */
+
+static inline struct init *init_of(const struct kernel *k)
+{
+	return container_of(k->setup, struct init, kernels.setup);
+}
 
 /* Prepares cells and commands; nothing is started. 0 or -errno. */
-int init_prepare_kernel(struct init *i);
+int init_prepare_kernels(struct init *i);
 int init_prepare_commands(struct init *i);
-/* Starts the next queued run, if there is one and nothing is in its way. */
-void init_pump_kernel(struct init *i);
+/* Starts the next queued run of each, if there is one and nothing is in its way. */
+void init_pump_kernels(struct init *i);
 void init_pump_commands(struct init *i);
 /* For struct consoles: a console has been opened. */
 void init_on_console(struct consoles *c);

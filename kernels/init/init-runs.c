@@ -1,27 +1,33 @@
-/* The kernel and the shell: how they are prepared, and when each gets its next run. */
+/* The kernels and the shell: how they are prepared, and when each gets its next run. */
 #include "kernels/init/init-private.h"
 
 #include "base/alloc.h"
 
-void init_pump_kernel(struct init *i)
+static void pump(struct init *i, struct kernel *k)
 {
-	struct run *run = i->ending || !kernel_idle(&i->kernel) ? NULL : runs_next(&i->runs, RUN_EXECUTE);
+	struct run *run = i->ending || !kernel_idle(k) ? NULL : runs_next(&i->runs, RUN_EXECUTE, k->number);
 	if (run && terminals_drop_spare(&i->terminals))
-		kernel_run(&i->kernel, run);
+		kernel_run(k, run);
+}
+
+void init_pump_kernels(struct init *i)
+{
+	list_for_each(k, &i->kernels.list, struct kernel, node)
+		pump(i, k);
 }
 
 void init_pump_commands(struct init *i)
 {
 	enum run_kind kind = i->options->install ? RUN_INSTALL : RUN_TERMINAL;
-	struct run *run = i->ending || !terminals_idle(&i->terminals) ? NULL : runs_next(&i->runs, kind);
+	struct run *run = i->ending || !terminals_idle(&i->terminals) ? NULL : runs_next(&i->runs, kind, 0);
 	if (run)
 		terminals_run(&i->terminals, run);
 }
 
 static void on_kernel_idle(struct kernel *k)
 {
-	struct init *i = container_of(k, struct init, kernel);
-	init_pump_kernel(i);
+	struct init *i = init_of(k);
+	pump(i, k);
 	terminals_rest(&i->terminals);
 }
 
@@ -33,8 +39,9 @@ static void on_terminal_idle(struct terminals *t)
 
 static bool is_known(const struct kernel *k, pid_t session)
 {
-	const struct init *i = container_of(k, struct init, kernel);
-	return terminals_own(&i->terminals, session) || consoles_own(&i->consoles, session);
+	const struct init *i = init_of(k);
+	return kernels_have(&i->kernels, session) || terminals_own(&i->terminals, session) ||
+	       consoles_own(&i->consoles, session);
 }
 
 void init_on_console(struct consoles *c)
@@ -44,12 +51,12 @@ void init_on_console(struct consoles *c)
 
 static void on_spare_gone(struct terminals *t)
 {
-	init_pump_kernel(container_of(t, struct init, terminals));
+	init_pump_kernels(container_of(t, struct init, terminals));
 }
 
 static void on_kernel_event(struct kernel *k, json_t *event)
 {
-	struct init *i = container_of(k, struct init, kernel);
+	struct init *i = init_of(k);
 	if (!kernel_idle(k))
 		(void)terminals_drop_spare(&i->terminals);
 	controller_event(&i->controller, event);
@@ -57,14 +64,14 @@ static void on_kernel_event(struct kernel *k, json_t *event)
 
 static void on_killed_all(struct kernel *k)
 {
-	struct init *i = container_of(k, struct init, kernel);
+	struct init *i = init_of(k);
 	terminals_killed_all(&i->terminals);
 	consoles_explain(&i->consoles, "Every process in the container was ended to make room for a new kernel.");
 }
 
 static void on_kernel_failed(struct kernel *k, const char *cause)
 {
-	struct init *i = container_of(k, struct init, kernel);
+	struct init *i = init_of(k);
 	AUTO(freep) char *detail =
 		xasprintf("The session ends, since no kernel could be started: the last one %s.", cause);
 	init_end_with_event(i, INIT_EXIT_FAILED, "kernel_failed", "kernel_died", detail);
@@ -75,7 +82,7 @@ int init_prepare_commands(struct init *i)
 	i->terminals = (struct terminals){
 		.poller = &i->poller,
 		.limits = &i->limits,
-		.kernel = &i->kernel.pid,
+		.kernels = &i->kernels.processes,
 		.installer = &i->manifest.installer,
 		.installed = &i->manifest.installed,
 		.late_env = &i->manifest.late,
@@ -88,15 +95,16 @@ int init_prepare_commands(struct init *i)
 	return terminals_init(&i->terminals, &i->env);
 }
 
-int init_prepare_kernel(struct init *i)
+int init_prepare_kernels(struct init *i)
 {
-	i->kernel = (struct kernel){
+	i->kernels.setup = (struct kernel_setup){
 		.poller = &i->poller,
 		.manifest = &i->manifest,
 		.env = &i->env,
 		.cwd = &i->cwd,
 		.limits = &i->limits,
 		.start_ms = i->options->start_ms,
+		.grace_ms = i->options->grace_ms,
 		.on_idle = on_kernel_idle,
 		.on_event = on_kernel_event,
 		.on_killed_all = on_killed_all,
@@ -105,5 +113,5 @@ int init_prepare_kernel(struct init *i)
 		.on_variables = init_on_variables,
 		.on_answer = init_on_answer,
 	};
-	return kernel_init(&i->kernel, i->options->grace_ms, i->manifest.interrupt);
+	return kernels_init(&i->kernels);
 }

@@ -19,8 +19,7 @@ static void end_runs(struct init *i, const char *ending, const char *cause, cons
 				   .cause = cause,
 			   });
 	}
-	i->kernel.pipes.run = NULL;
-	i->kernel.cell.run = NULL;
+	kernels_forget_runs(&i->kernels);
 	terminals_forget(&i->terminals);
 }
 
@@ -32,7 +31,7 @@ void init_end_with_event(struct init *i, int status, const char *cause, const ch
 	i->exit_status = status;
 	i->farewell_until_ms = clock_now_ms() + FAREWELL_MS;
 	procs_kill_all();
-	pipes_drain(&i->kernel.pipes);
+	kernels_drain(&i->kernels);
 	terminals_drain(&i->terminals);
 	end_runs(i, ending, streq(cause, "disk") ? cause : NULL, detail);
 	json_auto_t *event = json_pack("{s:s, s:s, s:s}", "event", "ending", "cause", cause, "detail", detail);
@@ -67,8 +66,8 @@ static void on_home_over(struct disk *d, enum disk_state state, const char *why)
 	}
 	terminals_disk_full(&i->terminals);
 	consoles_explain(&i->consoles, "The home directory is full: every process but the interpreter was ended.");
-	kernel_disk_full(&i->kernel);
-	procs_kill_others(i->kernel.pid);
+	kernels_disk_full(&i->kernels);
+	procs_kill_others(&i->kernels.processes);
 }
 
 void init_watch_home(struct init *i)
@@ -95,9 +94,9 @@ static void on_sockets_over(struct sockets *s, unsigned times, const char *why)
 					   times > 1 ? "" : "but the interpreter ");
 	terminals_sockets_full(&i->terminals);
 	consoles_explain(&i->consoles, text);
-	procs_kill_others(i->kernel.pid);
+	procs_kill_others(&i->kernels.processes);
 	if (times > 1)
-		kernel_kill(&i->kernel, SOCKETS_KILLED);
+		kernels_kill(&i->kernels, SOCKETS_KILLED);
 }
 
 void init_watch_sockets(struct init *i, int diag)
@@ -114,7 +113,7 @@ void init_watch_sockets(struct init *i, int diag)
 bool init_is_at_rest(const struct terminals *t)
 {
 	const struct init *i = container_of(t, struct init, terminals);
-	return !i->ending && kernel_idle(&i->kernel) && list_empty(&i->consoles.list) && !terminals_busy(t);
+	return !i->ending && kernels_idle(&i->kernels) && list_empty(&i->consoles.list) && !terminals_busy(t);
 }
 
 /* The kernel's pid if nothing else is in progress: no run, console, shell or retry, and no timer except those of the
@@ -125,7 +124,7 @@ static pid_t idle_kernel(const struct rest *r)
 	size_t watches = (size_t)timeout_active(&i->home.timer) + (size_t)timeout_active(&i->sockets.timer);
 	bool idle = init_is_at_rest(&i->terminals) && !i->terminals.spare.pid && !i->home.under_way &&
 		    !i->sockets.busy && !i->dial.again_ms && poller_timeouts(&i->poller) == watches;
-	return idle ? i->kernel.pid : 0;
+	return idle ? i->kernels.main->pid : 0;
 }
 
 /* Any other event ends the rest. on_signals() decides about signals, since the stop of the kernel itself causes one. */

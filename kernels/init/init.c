@@ -29,7 +29,7 @@ static void reap(struct init *i)
 		rest_wake(&i->rest, clock_now_ms());
 		if (i->ending)
 			continue;
-		kernel_reaped(&i->kernel, pid, status);
+		kernels_reaped(&i->kernels, pid, status);
 		terminals_reaped(&i->terminals, pid, status);
 		consoles_reaped(&i->consoles, pid, status);
 	}
@@ -124,7 +124,7 @@ static int set_up(struct init *i)
 	make_env(i);
 	i->cwd = SPAWN_WORKSPACE;
 	make_home(i);
-	r = init_prepare_kernel(i);
+	r = init_prepare_kernels(i);
 	if (r == 0)
 		r = init_prepare_commands(i);
 	if (r < 0)
@@ -176,7 +176,7 @@ int init_run(const struct init_options *options)
 	init_watch_sockets(&i, diag);
 	init_let_rest(&i);
 	if (!options->install)
-		kernel_start(&i.kernel);
+		kernel_start(i.kernels.main);
 	while (!i.ending || !said_farewell(&i)) {
 		poller_turn(&i.poller, wait_ms(&i));
 		if (i.reap_again)

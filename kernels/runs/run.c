@@ -32,11 +32,11 @@ struct run *runs_find(struct runs *c, uint32_t number)
 	return NULL;
 }
 
-struct run *runs_next(struct runs *c, enum run_kind kind)
+struct run *runs_next(struct runs *c, enum run_kind kind, uint32_t kernel)
 {
 	struct run *next = NULL;
 	list_for_each(run, &c->list, struct run, node) {
-		if (run->kind != kind || run->state != RUN_QUEUED)
+		if (run->kind != kind || run->state != RUN_QUEUED || run->kernel != kernel)
 			continue;
 		if (run->first)
 			return run;

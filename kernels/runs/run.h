@@ -58,7 +58,8 @@ struct run {
 	uint32_t number;
 	enum run_kind kind;
 	enum run_state state;
-	char *text; /* code, command, or the packages as JSON; NULL once the run has ended */
+	uint32_t kernel; /* cell: the number of its kernel; 0 = not known yet */
+	char *text;	 /* code, command, or the packages as JSON; NULL once the run has ended */
 	size_t text_len;
 	bool restart;			  /* cell: start on a new kernel */
 	bool first;			  /* goes before the queue, as a restart does */
@@ -124,8 +125,8 @@ struct run_ending {
 void runs_init(struct runs *c, const struct limits *limits);
 void runs_release(struct runs *c);
 struct run *runs_find(struct runs *c, uint32_t number);
-/* The first queued run of a kind, or NULL. */
-struct run *runs_next(struct runs *c, enum run_kind kind);
+/* The first queued run of a kind, or NULL. A cell must be for this kernel. */
+struct run *runs_next(struct runs *c, enum run_kind kind, uint32_t kernel);
 /* Drops the log up to this mark, which has been reported; any mark but the last is ignored. */
 void run_ack_mark(struct run *c, uint32_t mark);
 /* Frees an ended run; ignores unknown numbers and runs that have not ended. */

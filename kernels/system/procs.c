@@ -21,9 +21,9 @@
 #define NAME_SIZE 64
 
 struct matching {
-	pid_t session; /* 0 = any */
-	pid_t spare;
-	int signo; /* 0 = only count */
+	pid_t session;			/* 0 = any */
+	const struct procs_set *spared; /* NULL = none */
+	int signo;			/* 0 = only count */
 };
 
 /* 1 if the process is alive, matches, and got the signal. PID 1 never matches. */
@@ -31,8 +31,8 @@ static unsigned signal_if_matching(pid_t pid, void *ctx)
 {
 	const struct matching *m = ctx;
 	struct proc_stat st;
-	if (pid <= 1 || pid == m->spare || proc_stat(pid, &st) < 0 || st.state == 'Z' || st.state == 'X' ||
-	    (m->session && st.session != m->session))
+	if (pid <= 1 || (m->spared && m->spared->has(pid, m->spared->ctx)) || proc_stat(pid, &st) < 0 ||
+	    st.state == 'Z' || st.state == 'X' || (m->session && st.session != m->session))
 		return 0;
 	return !m->signo || kill(pid, m->signo) == 0;
 }
@@ -140,22 +140,19 @@ bool procs_end_all(void)
 	return true;
 }
 
-static unsigned signal_others(pid_t spare, int signo)
+void procs_kill_others(const struct procs_set *spared)
 {
-	return proc_each(signal_if_matching, &(struct matching){ .spare = spare, .signo = signo });
-}
-
-void procs_kill_others(pid_t spare)
-{
+	struct matching stop = { .spared = spared, .signo = SIGSTOP }, end = stop;
 	unsigned before = 0;
+	end.signo = SIGKILL;
 	if (getpid() != 1)
 		return;
 	for (int i = 0; i < KILL_ROUNDS; i++) {
-		unsigned now = signal_others(spare, SIGSTOP);
+		unsigned now = proc_each(signal_if_matching, &stop);
 		if (now <= before)
 			break;
 		before = now;
 	}
-	for (int i = 0; i < KILL_ROUNDS && signal_others(spare, SIGKILL); i++)
+	for (int i = 0; i < KILL_ROUNDS && proc_each(signal_if_matching, &end); i++)
 		continue;
 }

@@ -20,9 +20,15 @@ void procs_kill_all(void);
 /* Like procs_kill_all(), but waits until the processes are dead, for a bounded time. True if no process of the sandbox
  * user is left. Until then, a killed process may still finish its current system call. */
 bool procs_end_all(void);
-/* Sends SIGKILL to every process but PID 1, attach and `spare` (0 = none). All are stopped first, round by round,
+/* Some processes, such as the interpreters. */
+struct procs_set {
+	bool (*has)(pid_t pid, const void *ctx);
+	const void *ctx;
+};
+
+/* Sends SIGKILL to every process but PID 1, attach and those that are spared. All are stopped first, round by round,
  * until no new one is found: at the process limit a stopped fork bomb cannot fork while its processes die one by
  * one. */
-void procs_kill_others(pid_t spare);
+void procs_kill_others(const struct procs_set *spared);
 
 #endif

@@ -344,8 +344,8 @@ static void run_numbers_rise_and_runs_are_bounded(void **state)
 		add(x, i, "1");
 	assert_int_equal(runs_add(&x->runs, 5000, RUN_EXECUTE, "{\"code\":\"\"}", 11, &c), -EBUSY);
 	assert_int_equal(x->runs.last_number, 5000);
-	assert_int_equal(runs_next(&x->runs, RUN_EXECUTE)->number, 6);
-	assert_null(runs_next(&x->runs, RUN_TERMINAL));
+	assert_int_equal(runs_next(&x->runs, RUN_EXECUTE, 0)->number, 6);
+	assert_null(runs_next(&x->runs, RUN_TERMINAL, 0));
 }
 
 static void a_queue_is_bounded_by_its_bytes(void **state)

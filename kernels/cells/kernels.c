@@ -1,0 +1,91 @@
+#include "kernels/cells/kernels.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+
+static int add(struct kernels *all, struct kernel **ret)
+{
+	AUTO(freep) struct kernel *k = xmalloc(sizeof(*k));
+	int r = kernel_init(k, &all->setup, all->last_number + 1);
+	if (r < 0)
+		return r;
+	all->last_number++;
+	list_append(&all->list, &k->node);
+	*ret = take_ptr(k);
+	return 0;
+}
+
+static bool has(pid_t pid, const void *ctx)
+{
+	return kernels_have(ctx, pid);
+}
+
+int kernels_init(struct kernels *all)
+{
+	all->processes = (struct procs_set){ has, all };
+	list_init(&all->list);
+	return add(all, &all->main);
+}
+
+struct kernel *kernels_of(const struct kernels *all, const struct run *run)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		if (k->number == run->kernel)
+			return k;
+	return NULL;
+}
+
+bool kernels_idle(const struct kernels *all)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		if (!kernel_idle(k))
+			return false;
+	return true;
+}
+
+bool kernels_have(const struct kernels *all, pid_t pid)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		if (pid == k->pid)
+			return true;
+	return false;
+}
+
+void kernels_disk_full(struct kernels *all)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		kernel_disk_full(k);
+}
+
+void kernels_kill(struct kernels *all, const char *why)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		kernel_kill(k, why);
+}
+
+void kernels_restart(struct kernels *all)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		kernel_restart(k);
+}
+
+void kernels_drain(struct kernels *all)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		pipes_drain(&k->pipes);
+}
+
+void kernels_forget_runs(struct kernels *all)
+{
+	list_for_each(k, &all->list, struct kernel, node) {
+		k->pipes.run = NULL;
+		k->cell.run = NULL;
+	}
+}
+
+void kernels_reaped(struct kernels *all, pid_t pid, int status)
+{
+	list_for_each(k, &all->list, struct kernel, node)
+		kernel_reaped(k, pid, status);
+}
