@@ -16,6 +16,12 @@ struct caller {
 	bool forwarded;
 };
 
+/* The operator manages keys and secrets of any tenant. */
+static inline bool caller_is_operator(const struct caller *c)
+{
+	return scopes_allow(c->scopes, SCOPE_ADMIN) && c->tenant && streq(c->tenant, TENANT_LOCAL);
+}
+
 static inline void caller_release(struct caller *c)
 {
 	free(c->tenant);

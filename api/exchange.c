@@ -83,6 +83,14 @@ bool exchange_accepts(const struct exchange *x, const char *type)
 	return http_fields_has(&http_request_head(x->request)->fields, "accept", type);
 }
 
+const char *exchange_tenant(struct exchange *x, const char *named)
+{
+	if (!named || streq(named, x->caller.tenant) || caller_is_operator(&x->caller))
+		return named ? named : x->caller.tenant;
+	exchange_problem(x, 403, "This key is for its own tenant only.", NULL);
+	return NULL;
+}
+
 /* --- answers ------------------------------------------------------------------------------------------------------- */
 
 void exchange_note_status(const struct exchange *x, int status)

@@ -73,6 +73,10 @@ const char *exchange_field(const struct exchange *x, const char *name);
 /* True if the client prefers this type to JSON (Accept). */
 bool exchange_accepts(const struct exchange *x, const char *type);
 
+/* The tenant that the request is about: the one that it names, or the caller's. NULL if it is not the caller's to name;
+ * the exchange is answered then. */
+const char *exchange_tenant(struct exchange *x, const char *named);
+
 /* --- answers: each of them frees the exchange --- */
 /* Takes the body. */
 void exchange_reply(struct exchange *x, int status, json_t *body);

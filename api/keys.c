@@ -47,20 +47,6 @@ static const struct arg add_table[] = {
 	{ 0 },
 };
 
-static bool is_operator(const struct caller *c)
-{
-	return scopes_allow(c->scopes, SCOPE_ADMIN) && streq(c->tenant, TENANT_LOCAL);
-}
-
-/* The tenant that the request is about. NULL if it is not the caller's to name; the exchange is answered then. */
-static const char *tenant_for(struct exchange *x, const char *named)
-{
-	if (!named || streq(named, x->caller.tenant) || is_operator(&x->caller))
-		return named ? named : x->caller.tenant;
-	exchange_problem(x, 403, "This key manages keys of its own tenant only.", NULL);
-	return NULL;
-}
-
 /* --- list ---------------------------------------------------------------------------------------------------------- */
 
 static void listed(void *ctx, const struct key_info *v, size_t n, const struct fail *f)
@@ -80,7 +66,7 @@ static void listed(void *ctx, const struct key_info *v, size_t n, const struct f
 static void get_keys(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	const char *tenant = tenant_for(x, ((const struct key_query *)x->query)->tenant);
+	const char *tenant = exchange_tenant(x, ((const struct key_query *)x->query)->tenant);
 	if (!tenant)
 		return;
 	struct keys_request request = { .tenant = tenant, .on_done = listed, .ctx = x };
@@ -135,13 +121,13 @@ static void post_key(struct exchange *x)
 					.exports = body->max_exports };
 	bool limited = limits.sessions || limits.memory || limits.streams || limits.exports;
 	struct add_key_request request = { .name = body->name,
-					   .tenant = tenant_for(x, body->tenant),
+					   .tenant = exchange_tenant(x, body->tenant),
 					   .limits = limited ? &limits : NULL,
 					   .on_done = added,
 					   .ctx = x };
 	if (!request.tenant || !take_scopes(x, body->scopes, &request.scopes))
 		return;
-	if (limited && !is_operator(&x->caller)) {
+	if (limited && !caller_is_operator(&x->caller)) {
 		exchange_problem(x, 403, "Only the operator sets the limits of a tenant.", NULL);
 		return;
 	}
@@ -165,7 +151,7 @@ static void removed(void *ctx, const struct fail *f)
 static void delete_key(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	const char *tenant = tenant_for(x, ((const struct key_query *)x->query)->tenant);
+	const char *tenant = exchange_tenant(x, ((const struct key_query *)x->query)->tenant);
 	if (!tenant)
 		return;
 	struct remove_key_request request = { .tenant = tenant, .key = x->captures[0], .on_done = removed, .ctx = x };

@@ -10,6 +10,13 @@ void buf_release(struct buf *b)
 	*b = (struct buf){ .max = b->max };
 }
 
+void buf_wipe(struct buf *b)
+{
+	if (b->data)
+		explicit_bzero(b->data, b->cap);
+	buf_release(b);
+}
+
 void buf_reset(struct buf *b)
 {
 	b->len = 0;

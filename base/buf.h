@@ -13,6 +13,8 @@ struct buf {
 };
 
 void buf_release(struct buf *b);
+/* The same, for secrets: the memory is overwritten first. Reserve enough, since growing leaves copies behind. */
+void buf_wipe(struct buf *b);
 /* Empties but keeps the memory. */
 void buf_reset(struct buf *b);
 /* Appends all of the data or nothing: -ENOBUFS if the buffer would exceed max. */

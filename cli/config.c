@@ -1,61 +1,18 @@
 #include "cli/config.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <termios.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cli/exit.h"
 #include "cli/report.h"
+#include "cli/typed.h"
 #include "manager/json/codec.h"
 
 #define VALUE_MAX 65536u
 #define HIDDEN "(hidden: husk config get shows it)"
-
-/* --- a value from standard input --------------------------------------------------------------------------------- */
-
-static void set_echo(bool on)
-{
-	struct termios t;
-	if (tcgetattr(STDIN_FILENO, &t) < 0)
-		return;
-	t.c_lflag = on ? t.c_lflag | ECHO : t.c_lflag & ~(tcflag_t)ECHO;
-	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &t);
-}
-
-/* The value that is typed or piped in, without its last line end. NULL if it is too long or cannot be read. */
-static char *read_value(const char *name)
-{
-	AUTO(buf_release) struct buf text = { .max = VALUE_MAX };
-	bool typed = isatty(STDIN_FILENO);
-	if (typed) {
-		fprintf(stderr, "%s: ", name);
-		set_echo(false);
-	}
-	for (ssize_t n = 1; n > 0 && !(typed && memchr(buf_str(&text), '\n', text.len));) {
-		uint8_t *at = buf_reserve(&text, 4096);
-		n = at ? read(STDIN_FILENO, at, 4096) : -1;
-		if (n < 0 && at && errno == EINTR)
-			n = 1;
-		else if (n < 0)
-			return NULL;
-		else
-			text.len += (size_t)n;
-	}
-	if (typed) {
-		set_echo(true);
-		fputc('\n', stderr);
-	}
-	while (text.len && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == '\r'))
-		text.len--;
-	if (memchr(text.data ? text.data : (const uint8_t *)"", '\0', text.len))
-		return NULL;
-	return buf_steal_str(&text);
-}
 
 /* --- the verbs --------------------------------------------------------------------------------------------------- */
 
@@ -68,13 +25,13 @@ static bool must_be_piped(const char *name, const char *value)
 
 static int set(const struct options *o, struct fail *f)
 {
-	AUTO(freep) char *typed = o->setting_value ? NULL : read_value(o->setting);
-	const char *value = o->setting_value ? o->setting_value : typed;
-	if (!value)
+	AUTO(buf_wipe) struct buf typed = { 0 };
+	if (!o->setting_value && typed_value(o->setting, VALUE_MAX, &typed) < 0)
 		return fail_set(
 			f, FAIL_INVALID,
 			"cannot read the value of %s from standard input: it is missing or longer than %u bytes",
 			o->setting, VALUE_MAX);
+	const char *value = o->setting_value ? o->setting_value : buf_str(&typed);
 	if (o->setting_value && must_be_piped(o->setting, o->setting_value)) {
 		fail_set(
 			f, FAIL_INVALID,

@@ -149,8 +149,8 @@ struct create_request {
 	struct limits_wanted limits; /* limits that differ from the settings */
 	const struct env_var *env;   /* for its interpreter and all its commands */
 	size_t n_env;
-	/* Working directory of these processes: absolute, below ~ or $HOME, or relative to /workspace. NULL =
-	 * /workspace. */
+	struct secret_names secrets; /* their variables have placeholders */
+	/* Working directory of these processes: absolute, below ~ or $HOME, or relative to /workspace (NULL). */
 	const char *cwd;
 	/* Live output of the installer; may be NULL. */
 	void (*on_output)(void *ctx, const char *text, size_t n);

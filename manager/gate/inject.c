@@ -24,10 +24,10 @@ struct inject {
 	struct http_parser *requests, *responses;
 	struct sent sent[INJECT_REQUESTS_MAX]; /* a ring */
 	size_t first, n_sent;
-	struct buf head;  /* the head that is being written; wiped after each use */
-	struct buf basic; /* the last credentials that were made, in Base64; wiped */
-	struct buf early; /* from the session, after a request for an upgrade */
-	const char *used;
+	struct buf head;   /* the head that is being written; wiped after each use */
+	struct buf basic;  /* the last credentials that were made, in Base64; wiped */
+	struct buf early;  /* from the session, after a request for an upgrade */
+	char *used;	   /* the name of the last secret that was used */
 	bool chunked;	   /* the request whose body is being passed on */
 	bool chunked_down; /* the answer */
 	bool answering;	   /* the head of an answer was sent, and its body not completely */
@@ -107,6 +107,20 @@ static bool allowed_in_basic(void *ctx, const struct gate_secret *s)
 	       (any_header(s) || (s->basic && p->user && streq(s->basic, p->user)));
 }
 
+/* secret_set_fill(), which also notes what was used: secrets may be replaced before anybody asks. */
+static ssize_t fill(struct inject *i, const char *text, size_t n,
+		    bool (*allowed)(void *ctx, const struct gate_secret *secret), struct place *place, bool escape,
+		    struct buf *out)
+{
+	const char *used = NULL;
+	ssize_t r = secret_set_fill(i->secrets, text, n, allowed, place, escape, out, &used);
+	if (used && (!i->used || !streq(i->used, used))) {
+		free(i->used);
+		i->used = xstrdup(used);
+	}
+	return r;
+}
+
 /* Fields that decide where a message ends or whom it is for never get a value. */
 static bool may_fill(const char *name)
 {
@@ -149,8 +163,7 @@ static int fill_basic(struct inject *i, const char *value)
 	AUTO(freep) char *user = colon ? xstrndup((char *)plain.data, (size_t)(colon - (char *)plain.data)) : NULL;
 	struct place place = { .inject = i, .user = user };
 	buf_reserve(&filled, INJECT_HEAD_MAX);
-	ssize_t n = secret_set_fill(i->secrets, (char *)plain.data, plain.len, allowed_in_basic, &place, false, &filled,
-				    &i->used);
+	ssize_t n = fill(i, (char *)plain.data, plain.len, allowed_in_basic, &place, false, &filled);
 	if (n < 0)
 		return refuse(i, 431, "the Authorization field with its secret is too long");
 	if (n > 0)
@@ -170,10 +183,7 @@ static int put_field(struct inject *i, const char *name, const char *value)
 	if (basic < 0)
 		return -1;
 	if (r == 0 && !basic && may_fill(name))
-		r = secret_set_fill(i->secrets, value, strlen(value), allowed_in_field, &place, false, &i->head,
-				    &i->used) < 0 ?
-			    -1 :
-			    0;
+		r = fill(i, value, strlen(value), allowed_in_field, &place, false, &i->head) < 0 ? -1 : 0;
 	else if (r == 0 && !basic)
 		r = buf_add_str(&i->head, value);
 	if (r == 0 && buf_add(&i->head, "\r\n", 2) == 0)
@@ -193,10 +203,7 @@ static int put_parameter(struct inject *i, const char *text, size_t n)
 		return buf_add(&i->head, text, n);
 	if (buf_add(&i->head, text, n_name + 1) < 0)
 		return -1;
-	return secret_set_fill(i->secrets, equals + 1, n - n_name - 1, allowed_in_query, &place, true, &i->head,
-			       &i->used) < 0 ?
-		       -1 :
-		       0;
+	return fill(i, equals + 1, n - n_name - 1, allowed_in_query, &place, true, &i->head) < 0 ? -1 : 0;
 }
 
 static int put_target(struct inject *i, const char *target)
@@ -512,6 +519,7 @@ struct inject *inject_free(struct inject *i)
 	fail_release(&i->why);
 	fail_release(&i->refusal);
 	free(i->host);
+	free(i->used);
 	free(i);
 	return NULL;
 }

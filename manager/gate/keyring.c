@@ -22,8 +22,6 @@ struct keyring {
 	struct tls_context *upstream;
 	struct leaf leaves[LEAVES_MAX];
 	size_t n_leaves;
-	void (*on_use)(void *ctx);
-	void *ctx;
 };
 
 struct keyring *keyring_new(void)
@@ -44,12 +42,6 @@ struct keyring *keyring_free(struct keyring *k)
 	authority_free(k->authority);
 	free(k);
 	return NULL;
-}
-
-void keyring_watch(struct keyring *k, void (*on_use)(void *ctx), void *ctx)
-{
-	k->on_use = on_use;
-	k->ctx = ctx;
 }
 
 char *keyring_placeholder(const char *key, const char *name)
@@ -97,11 +89,14 @@ int keyring_load(struct keyring *k, const char *key, struct secret_set *set, str
 		k->authority = make_authority(key, f);
 	if (!k->authority)
 		return -1;
-	for (size_t i = 0; i < set->n; i++)
-		if (!set->v[i].placeholder)
-			set->v[i].placeholder = keyring_placeholder(key, set->v[i].name);
-	secret_set_unref(k->set);
-	k->set = secret_set_ref(set);
+	for (size_t i = 0; i < set->n; i++) {
+		free(set->v[i].placeholder);
+		set->v[i].placeholder = keyring_placeholder(key, set->v[i].name);
+	}
+	if (k->set)
+		secret_set_swap(k->set, set);
+	else
+		k->set = secret_set_ref(set);
 	if (!k->upstream)
 		k->upstream = tls_context_ref(upstream);
 	return 0;
@@ -133,8 +128,6 @@ static struct tls_context *leaf_for(struct keyring *k, const char *host, struct 
 
 struct gate_filter *keyring_filter(struct keyring *k, const char *host, uint16_t port, struct fail *f)
 {
-	if (k->on_use)
-		k->on_use(k->ctx);
 	if (!k->authority) {
 		cause_set(f, FAIL_BUSY, CAUSE_GATE_TLS, "the secrets of this session are not loaded yet");
 		return NULL;

@@ -16,11 +16,10 @@ struct keyring;
 struct keyring *keyring_new(void);
 /* Open connections keep what they use. Accepts NULL, returns NULL. */
 struct keyring *keyring_free(struct keyring *k);
-/* on_use is called before each filter that is made for a secret. */
-void keyring_watch(struct keyring *k, void (*on_use)(void *ctx), void *ctx);
 
-/* Sets or replaces the secrets. The key is any text, and always the same one for a session; `upstream` verifies hosts.
- * The set and the context are kept alive; placeholders are filled in here. -1 with f. */
+/* Sets or replaces the secrets, also for connections that are open. The key is any text, and always the same one for a
+ * session; `upstream` verifies hosts. The first set is kept alive, and later ones exchange their content with it;
+ * placeholders are filled in here. The context is kept alive. -1 with f. */
 int keyring_load(struct keyring *k, const char *key, struct secret_set *set, struct tls_context *upstream,
 		 struct fail *f);
 /* The certificate of the authority, as PEM; NULL before keyring_load(). */

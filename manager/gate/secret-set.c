@@ -47,6 +47,15 @@ struct gate_secret *secret_set_add(struct secret_set *s)
 	return &s->v[s->n++];
 }
 
+void secret_set_swap(struct secret_set *a, struct secret_set *b)
+{
+	struct secret_set old = *a;
+	a->v = b->v;
+	a->n = b->n;
+	b->v = old.v;
+	b->n = old.n;
+}
+
 bool gate_secret_is_for(const struct gate_secret *s, const char *host, uint16_t port)
 {
 	size_t n = strlen(host);
@@ -143,11 +152,4 @@ bool secret_set_hide(const struct secret_set *s, const char *text, size_t n, str
 	buf_add(out, copy.data, copy.len);
 	buf_wipe(&copy);
 	return hidden;
-}
-
-void buf_wipe(struct buf *b)
-{
-	if (b->data)
-		explicit_bzero(b->data, b->cap);
-	buf_release(b);
 }

@@ -1,5 +1,5 @@
 /* The secrets of one session with their values, as the gate uses them. The set is shared by the connections that use
- * it: each keeps it alive, so a set can be replaced while connections are open. */
+ * it. Its content can be replaced while they are open. */
 #ifndef HUSK_MANAGER_GATE_SECRET_SET_H
 #define HUSK_MANAGER_GATE_SECRET_SET_H
 
@@ -36,6 +36,8 @@ struct secret_set *secret_set_ref(struct secret_set *s);
 struct secret_set *secret_set_unref(struct secret_set *s);
 /* Adds an empty secret, which the caller fills. Pointers to other secrets of the set become invalid. */
 struct gate_secret *secret_set_add(struct secret_set *s);
+/* Exchanges the content of both sets. */
+void secret_set_swap(struct secret_set *a, struct secret_set *b);
 /* True if the secret may be used for this host and port. */
 bool gate_secret_is_for(const struct gate_secret *s, const char *host, uint16_t port);
 /* True if some secret is for this host and port. */
@@ -48,8 +50,5 @@ ssize_t secret_set_fill(const struct secret_set *s, const char *text, size_t n,
 			struct buf *out, const char **ret_used);
 /* Copies `text` with each value, also percent-encoded, replaced by its placeholder. True if there was one. */
 bool secret_set_hide(const struct secret_set *s, const char *text, size_t n, struct buf *out);
-
-/* Wipes the content, then releases it. */
-void buf_wipe(struct buf *b);
 
 #endif

@@ -42,6 +42,15 @@ int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct f
 	return 0;
 }
 
+const char **strings_decode(const json_t *list)
+{
+	size_t n = json_array_size(list);
+	const char **v = xcalloc(n + 1, sizeof(*v));
+	for (size_t i = 0; i < n; i++)
+		v[i] = json_string_value(json_array_get(list, i));
+	return v;
+}
+
 struct dependency *dependencies_decode(json_t *texts, size_t *ret_n)
 {
 	const char *name;

@@ -23,6 +23,8 @@ json_t *env_encode(const struct env_var *v, size_t n);
 /* The caller frees *ret; json NULL = empty. */
 int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct fail *f);
 
+/* The texts of a list; they point into the JSON. The caller frees the array. */
+const char **strings_decode(const json_t *list);
 /* Names and versions of packages; they point into the JSON. The caller frees the result. */
 struct dependency *dependencies_decode(json_t *texts, size_t *ret_n);
 

@@ -26,6 +26,12 @@ struct secret_info {
 	uint64_t created_ms, changed_ms;
 };
 
+/* Secrets of a session. */
+struct secret_names {
+	const char *const *v;
+	size_t n;
+};
+
 /* Letters, digits and '_', beginning with a letter. */
 bool secret_name_is_valid(const char *name);
 /* Checks a host, "name" or "name:port", and appends it with its port to the list. -1 with f. */

@@ -9,6 +9,7 @@
 #include "manager/registry/keeper.h"
 #include "manager/registry/known-keys.h"
 #include "manager/registry/own-id.h"
+#include "manager/registry/secret-values.h"
 #include "manager/registry/task.h"
 #include "manager/registry/warm.h"
 
@@ -56,6 +57,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	r->keeper = keeper_new(r);
 	r->adoptions = adoptions_new(r);
 	r->warm = warm_new(r);
+	r->values = secret_values_new(loop, config, r->store);
 	r->journals = journals_new(loop, config, &r->metrics);
 	return m;
 }
@@ -92,6 +94,7 @@ struct manager *manager_free(struct manager *m)
 	list_for_each(entry, &r->entries, struct session_entry, node)
 		session_entry_free(entry);
 	journals_free(r->journals);
+	secret_values_free(r->values);
 	list_for_each(c, &r->conversations, struct conversation, node)
 		conversation_free(c);
 	fence_free(r->fence);

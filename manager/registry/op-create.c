@@ -2,6 +2,7 @@
  *
  *   check         validates the request without contacting anything             manager_create()
  *   conversation  waits until the conversation has an id                        prepare()
+ *   secrets       reads the values of its secrets, if it has any                read_secrets()
  *   limits        asks for the machine's memory and CPUs, if a limit needs them check_machine()
  *   image         adapts the image that the request names, if any               take_image()
  *   packages      finds or builds an image with the dependencies, if any        take_packages()
@@ -22,6 +23,7 @@
 #include "manager/registry/conversation.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/proof.h"
+#include "manager/registry/secret-values.h"
 #include "manager/registry/session-entry.h"
 #include "manager/registry/warm.h"
 
@@ -39,7 +41,10 @@ struct create_op {
 	struct fitting_wait *fitting;
 	struct deps_wait *deps; /* waits for the image with the dependencies */
 	char *image, *versions; /* NULL = the runtime's own image; versions of its packages, as JSON */
-	struct strv env;	/* the session's own variables; freed once they are sent */
+	char *secrets;		/* names, separated by blanks; NULL = none */
+	struct secret_reading *reading;
+	struct secret_set *values; /* NULL = none, or not read yet */
+	struct strv env;	   /* the session's own variables; freed once they are sent */
 	char *env_names, *cwd, *name;
 	char *labels;
 	struct store_job *job; /* claims the slot, then records that the session runs */
@@ -55,6 +60,7 @@ struct create_op {
 
 static const struct op_type create_type;
 static void prepare(struct create_op *o);
+static void read_secrets(struct create_op *o);
 static void check_machine(struct create_op *o);
 static void take_image(struct create_op *o);
 static void take_packages(struct create_op *o);
@@ -109,6 +115,15 @@ static int check_name(const char *name, struct fail *f)
 		name, HANDLE_NAME_MAX);
 }
 
+/* NULL if there are none. The caller owns the text. */
+static char *joined(const struct secret_names *names)
+{
+	struct buf out = { 0 };
+	for (size_t i = 0; i < names->n; i++)
+		buf_printf(&out, "%s%s", i ? " " : "", names->v[i]);
+	return names->n ? buf_steal_str(&out) : NULL;
+}
+
 static void copy_wanted(struct create_op *o, const struct create_request *req)
 {
 	o->began_ms = loop_now_ms();
@@ -123,6 +138,8 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 	o->name = req->name ? xstrdup(req->name) : NULL;
 	o->labels = req->labels ? xstrdup(req->labels) : NULL;
 	o->wanted_image = req->image ? xstrdup(req->image) : NULL;
+	o->secrets = joined(&req->secrets);
+	o->request.secrets = (struct secret_names){ 0 };
 	o->request.image = NULL;
 	o->request.env = NULL;
 	o->request.cwd = o->request.name = o->request.labels = NULL;
@@ -135,7 +152,7 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
 	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
 	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
-	    env_check(req->env, req->n_env, f) < 0)
+	    env_check(req->env, req->n_env, f) < 0 || secrets_check(&req->secrets, req->env, req->n_env, f) < 0)
 		return NULL;
 	struct create_op *o = new0(struct create_op);
 	op_init(&o->op, c->registry, c, &create_type);
@@ -154,20 +171,45 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 
 static void on_prepared(void *ctx, const char *id UNUSED)
 {
-	check_machine(ctx);
+	read_secrets(ctx);
 }
 
 static void prepare(struct create_op *o)
 {
 	struct conversation *c = o->op.conversation;
 	if (conversation_is_prepared(c)) {
-		check_machine(o);
+		read_secrets(o);
 		return;
 	}
 	o->wait.make = true;
 	o->wait.fn = on_prepared;
 	o->wait.ctx = o;
 	conversation_prepare(c, &o->wait);
+}
+
+/* --- secrets ----------------------------------------------------------------------------------------------------- */
+
+static void on_secrets(void *ctx, struct secret_set *set, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	o->reading = NULL;
+	if (f) {
+		op_fail(&o->op, f);
+		return;
+	}
+	o->values = secret_set_ref(set);
+	check_machine(o);
+}
+
+static void read_secrets(struct create_op *o)
+{
+	struct secret_read request = {
+		.conversation = o->op.conversation->id, .names = o->secrets, .on_done = on_secrets, .ctx = o
+	};
+	if (o->secrets)
+		o->reading = secret_values_read(o->op.registry->values, &request);
+	else
+		check_machine(o);
 }
 
 /* --- limits ------------------------------------------------------------------------------------------------------ */
@@ -363,6 +405,7 @@ static void take_slot(struct create_op *o)
 	o->op.entry->name = o->name ? xstrdup(o->name) : NULL;
 	free(o->op.entry->labels);
 	o->op.entry->labels = o->labels ? xstrdup(o->labels) : NULL;
+	session_entry_add_secrets(o->op.entry, o->op.conversation->id, o->secrets);
 	claim(o);
 }
 
@@ -371,17 +414,25 @@ static void take_slot(struct create_op *o)
 static void start(struct create_op *o)
 {
 	struct session_entry *entry = o->op.entry;
+	AUTO(fail_release) struct fail f = { 0 };
 	o->claimed = true;
 	/* From here on ops_ready() and ops_dead() apply to this operation. */
 	o->op.wanted = xstrdup(session_id(entry->session));
 	o->was_warm = *entry->warm;
 	log_created(entry, o->env_names);
-	if (o->was_warm) {
-		/* The variables are kept: if the warm container turns out to be dead, the next one needs them. */
-		session_entry_claim(entry, o->op.conversation->id, &o->env, o->cwd);
+	if (o->values && session_secrets_give(entry->own_secrets, o->values, &o->env, &f) < 0) {
+		op_fail(&o->op, &f);
 		return;
 	}
-	session_entry_start(entry, &o->env, o->cwd);
+	struct session_terms terms = { .env = &o->env,
+				       .cwd = o->cwd,
+				       .authority = session_secrets_authority(entry->own_secrets) };
+	if (o->was_warm) {
+		/* The variables are kept: if the warm container turns out to be dead, the next one needs them. */
+		session_entry_claim(entry, o->op.conversation->id, &terms);
+		return;
+	}
+	session_entry_start(entry, &terms);
 	strv_release(&o->env);
 }
 
@@ -531,6 +582,9 @@ static void create_op_free(struct op *op)
 		deps_cancel(o->deps);
 	if (o->fitting)
 		fitting_cancel(o->fitting);
+	secret_reading_cancel(o->reading);
+	secret_set_unref(o->values);
+	free(o->secrets);
 	free(o->wanted_image);
 	for (size_t i = 0; o->wanted && i < o->request.n_dependencies; i++) {
 		free((char *)o->wanted[i].name);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "manager/registry/registry.h"
+#include "manager/registry/secret-values.h"
 
 /* One struct for all kinds; each uses the request of its own. */
 struct secret_op {
@@ -62,6 +63,8 @@ static void on_set(void *ctx, const struct fail *f)
 {
 	struct secret_op *o = ctx;
 	o->job = NULL;
+	if (!f)
+		secret_values_changed(o->op.registry->values);
 	o->set.on_done(o->set.ctx, f ? NULL : &o->info, f);
 	op_end(&o->op);
 }
@@ -144,6 +147,8 @@ static void on_removed(void *ctx, const struct fail *f)
 {
 	struct secret_op *o = ctx;
 	o->job = NULL;
+	if (!f)
+		secret_values_changed(o->op.registry->values);
 	o->remove.on_done(o->remove.ctx, f);
 	op_end(&o->op);
 }

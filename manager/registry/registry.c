@@ -5,6 +5,7 @@
 #include "manager/model/handle.h"
 #include "manager/registry/journal.h"
 #include "manager/registry/rows.h"
+#include "manager/registry/secret-values.h"
 
 struct session_entry *registry_find(struct registry *r, const char *id)
 {
@@ -73,6 +74,7 @@ void session_entry_free(struct session_entry *entry)
 	store_cancel(entry->explanation);
 	journal_leave(entry->journal);
 	session_free(entry->session);
+	session_secrets_free(entry->own_secrets);
 	free(entry->conversation);
 	free(entry->versions);
 	free(entry->name);

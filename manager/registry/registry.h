@@ -23,6 +23,8 @@ struct journal;
 struct op;
 struct rows;
 struct rows_load;
+struct secret_values;
+struct session_secrets;
 
 struct registry {
 	struct loop *loop;
@@ -36,7 +38,8 @@ struct registry {
 	struct adoptions *adoptions;
 	struct warm *warm;
 	struct journals *journals;
-	struct known_keys *keys; /* keys that were checked lately; NULL = none */
+	struct secret_values *values; /* the values of secrets (secret-values.h) */
+	struct known_keys *keys;      /* keys that were checked lately; NULL = none */
 	struct metrics metrics;
 	char *signing_key;  /* NULL = not loaded yet */
 	uint64_t active_ms; /* when an operation last began or ended */
@@ -67,6 +70,7 @@ struct session_entry {
 	char *name;				      /* given by its conversation; NULL = none */
 	char *versions;				      /* versions of its packages, as JSON; NULL = none or unknown */
 	struct journal *journal;		      /* NULL while it is warm or not started */
+	struct session_secrets *own_secrets;	      /* NULL = it has no secrets */
 	struct usage *usage;			      /* NULL = nobody has asked for its state yet */
 	struct store_job *renewal;
 	struct store_job *explanation; /* reads the cause of its death */

@@ -10,6 +10,7 @@
 #include "manager/registry/conversation.h"
 #include "manager/registry/journal.h"
 #include "manager/registry/keeper.h"
+#include "manager/registry/secret-values.h"
 #include "manager/registry/task.h"
 
 static void tell_conversation(const struct session_entry *entry)
@@ -178,10 +179,10 @@ static void start(struct session_entry *entry, struct session_start spec)
 	session_start(entry->session, &spec);
 }
 
-void session_entry_start(struct session_entry *entry, const struct strv *env, const char *cwd)
+void session_entry_start(struct session_entry *entry, const struct session_terms *terms)
 {
 	start_journal(entry);
-	start(entry, (struct session_start){ .own_env = env, .cwd = cwd });
+	start(entry, (struct session_start){ .terms = *terms });
 }
 
 void session_entry_start_warm(struct session_entry *entry)
@@ -189,7 +190,7 @@ void session_entry_start_warm(struct session_entry *entry)
 	start(entry, (struct session_start){ .unclaimed = true });
 }
 
-void session_entry_claim(struct session_entry *entry, const char *conversation, const struct strv *env, const char *cwd)
+void session_entry_claim(struct session_entry *entry, const char *conversation, const struct session_terms *terms)
 {
 	*entry->warm = '\0';
 	entry->reserved = false;
@@ -199,7 +200,7 @@ void session_entry_claim(struct session_entry *entry, const char *conversation, 
 	list_remove(&entry->node);
 	list_append(&entry->registry->entries, &entry->node);
 	start_journal(entry);
-	session_claim(entry->session, env, cwd);
+	session_claim(entry->session, terms);
 }
 
 bool session_entry_fits(const struct session_entry *entry, const struct session_entry_spec *spec)
@@ -209,6 +210,14 @@ bool session_entry_fits(const struct session_entry *entry, const struct session_
 	return session_runtime(s) == spec->runtime && streq(session_image(s), image) &&
 	       session_network(s) == spec->network &&
 	       memcmp(session_limits(s), &spec->limits, sizeof(spec->limits)) == 0;
+}
+
+void session_entry_add_secrets(struct session_entry *entry, const char *conversation, const char *names)
+{
+	session_secrets_free(entry->own_secrets);
+	entry->own_secrets =
+		names ? session_secrets_new(entry->registry->values, session_id(entry->session), conversation, names) :
+			NULL;
 }
 
 struct session_entry *session_entry_adopt(struct registry *r, const struct session_record *row)

@@ -13,15 +13,15 @@ struct session_entry_spec {
 };
 /* Does not start anything yet. */
 struct session_entry *session_entry_new(struct registry *r, const struct session_entry_spec *spec);
-/* Starts the container after its slot was claimed. env and cwd are the session's own, or NULL. ops_ready() or
- * ops_dead() follows. */
-void session_entry_start(struct session_entry *entry, const struct strv *env, const char *cwd);
+/* Starts the container after its slot was claimed. ops_ready() or ops_dead() follows. */
+void session_entry_start(struct session_entry *entry, const struct session_terms *terms);
 /* The same for a warm container whose row exists. entry->on_warm follows. */
 void session_entry_start_warm(struct session_entry *entry);
 /* Turns a warm container into a session of this conversation, after its slot was claimed. ops_ready() or ops_dead()
  * follows. */
-void session_entry_claim(struct session_entry *entry, const char *conversation, const struct strv *env,
-			 const char *cwd);
+void session_entry_claim(struct session_entry *entry, const char *conversation, const struct session_terms *terms);
+/* Before its slot is claimed: the names of its secrets, separated by blanks; NULL = none. */
+void session_entry_add_secrets(struct session_entry *entry, const char *conversation, const char *names);
 /* True if the warm container can become this session: its runtime, image, network and limits are those of the spec. */
 bool session_entry_fits(const struct session_entry *entry, const struct session_entry_spec *spec);
 /* Adds a session of a dead server, whose row in the store already names this server as the owner. */

@@ -423,23 +423,24 @@ static void start_deadline(struct session *s)
 	timer_start(s->deadline, START_DEADLINE_MS, 0);
 }
 
-static void send_claim(struct session *s, const struct strv *own_env, const char *cwd)
+static void send_claim(struct session *s, const struct session_terms *terms)
 {
 	const struct config *c = s->spec.config;
 	line_claim(s->line, &(struct wire_claim){ .session = s->id,
 						  .lease_seconds = c->lease,
 						  .lifetime_seconds = c->max_lifetime,
-						  .env = own_env,
-						  .cwd = cwd });
+						  .env = terms->env,
+						  .cwd = terms->cwd,
+						  .authority = terms->authority });
 }
 
-void session_claim(struct session *s, const struct strv *own_env, const char *cwd)
+void session_claim(struct session *s, const struct session_terms *terms)
 {
 	s->unclaimed = false;
 	s->created_ms = loop_now_ms();
 	set_state(s, SESSION_STARTING);
 	start_deadline(s);
-	send_claim(s, own_env, cwd);
+	send_claim(s, terms);
 }
 
 /* A container with its own kernel (gVisor) keeps the network interfaces that it was started with, so its network
@@ -481,7 +482,7 @@ void session_start(struct session *s, const struct session_start *start)
 	start_deadline(s);
 	s->unclaimed = start->unclaimed;
 	if (!s->unclaimed)
-		send_claim(s, start->own_env, start->cwd);
+		send_claim(s, &start->terms);
 	s->task = s->spec.engine->ops->create(s->spec.engine, &spec, on_created, s);
 }
 

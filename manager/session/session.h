@@ -52,18 +52,22 @@ struct session *session_new(const struct session_spec *spec);
 #define SESSION_USERS (SESSION_UID_MAX - SESSION_UID_MIN + 1)
 unsigned session_uid(const char *container);
 
+/* A session's own terms, which are sent to PID 1 with the claim and not stored. */
+struct session_terms {
+	const struct strv *env; /* NAME=value; NULL = none */
+	const char *cwd;	/* working directory of its processes; NULL = /workspace */
+	const char *authority;	/* PEM: a certificate that its programs trust too; NULL = none */
+};
 struct session_start {
-	const char *store, *owner;  /* for the container's labels */
-	const struct strv *env;	    /* NAME=value, the same for every session of the runtime; never a secret */
-	const struct strv *own_env; /* NAME=value of this session; sent to PID 1 and not stored. NULL = none */
-	const char *cwd;	    /* working directory of its processes; NULL = /workspace */
-	bool unclaimed;		    /* start it warm; own_env and cwd come with the claim */
+	const char *store, *owner; /* for the container's labels */
+	const struct strv *env;	   /* NAME=value, the same for every session of the runtime; never a secret */
+	bool unclaimed;		   /* start it warm; its terms come with the claim */
+	struct session_terms terms;
 };
 /* on_ready or on_dead follows. */
 void session_start(struct session *s, const struct session_start *start);
-/* Turns a warm container into a session whose age begins now. on_ready or on_dead follows. own_env and cwd may be
- * NULL. */
-void session_claim(struct session *s, const struct strv *own_env, const char *cwd);
+/* Turns a warm container into a session whose age begins now. on_ready or on_dead follows. */
+void session_claim(struct session *s, const struct session_terms *terms);
 
 /* The stored record of a session whose server has ended. */
 struct session_past {

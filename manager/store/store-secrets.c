@@ -11,6 +11,8 @@ struct secret_job {
 	size_t n_names;
 	store_done_fn done;
 	store_secrets_fn fn;
+	store_text_fn text;
+	char version[48];
 	void *ctx;
 };
 
@@ -204,5 +206,32 @@ struct store_job *store_secrets_open(struct store *s, const char *tenant, const 
 	struct secret_record row = { .info = { .tenant = tenant, .name = names } };
 	struct secret_job *j = new_job(s, &row, open_secrets, finish_list, ctx);
 	j->fn = fn;
+	return job_submit(&j->base);
+}
+
+/* --- version ------------------------------------------------------------------------------------------------------- */
+
+static int read_version(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct secret_job *j = secret_job_of(job);
+	uint64_t n, last;
+	struct db_query count = { .sql = "SELECT COUNT(*) FROM secrets" };
+	struct db_query newest = { .sql = "SELECT COALESCE(MAX(changed), 0) FROM secrets" };
+	if (db_number(db, &count, &n, f) < 0 || db_number(db, &newest, &last, f) < 0)
+		return -1;
+	snprintf(j->version, sizeof(j->version), "%llu %llu", (unsigned long long)n, (unsigned long long)last);
+	return 0;
+}
+
+static void finish_version(struct store_job *job, const struct fail *f)
+{
+	struct secret_job *j = secret_job_of(job);
+	j->text(j->ctx, f ? NULL : j->version, f);
+}
+
+struct store_job *store_secrets_version(struct store *s, store_text_fn fn, void *ctx)
+{
+	struct secret_job *j = new_job(s, &(struct secret_record){ 0 }, read_version, finish_version, ctx);
+	j->text = fn;
 	return job_submit(&j->base);
 }

@@ -384,6 +384,8 @@ struct store_job *store_key_check(struct store *s, const char *id, const char *t
 /* Oldest first; tenant NULL = of all tenants. */
 typedef void (*store_keys_fn)(void *ctx, const struct key_record *v, size_t n, const struct fail *f);
 struct store_job *store_keys(struct store *s, const char *tenant, store_keys_fn fn, void *ctx);
+typedef void (*store_text_fn)(void *ctx, const char *text, const struct fail *f);
+
 /* --- secrets ------------------------------------------------------------------------------------------------------- */
 struct secret_record {
 	struct secret_info info;
@@ -402,6 +404,8 @@ struct store_job *store_secrets(struct store *s, const char *tenant, store_secre
  * store's key is a failure. */
 struct store_job *store_secrets_open(struct store *s, const char *tenant, const char *names, store_secrets_fn fn,
 				     void *ctx);
+/* A text that is different after any secret was added, changed or removed. */
+struct store_job *store_secrets_version(struct store *s, store_text_fn fn, void *ctx);
 
 /* --- answers to requests that may be repeated ---------------------------------------------------------------------- */
 #define ANSWERS_KEPT_MS 86400000ull
@@ -422,7 +426,6 @@ struct store_job *store_answer_keep(struct store *s, const struct answer_record 
 void store_answer_drop(struct store *s, const char *id);
 
 /* A key for one purpose, derived from the store's own key: all servers with that key get the same text. */
-typedef void (*store_text_fn)(void *ctx, const char *text, const struct fail *f);
 struct store_job *store_derive_key(struct store *s, const char *purpose, store_text_fn fn, void *ctx);
 /* The limits of a tenant; all are 0 if none were set. */
 struct store_job *store_tenant_set(struct store *s, const char *tenant, const struct tenant_limits *limits,
