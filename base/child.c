@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <uv.h>
 
 #include "base/alloc.h"
@@ -23,6 +25,8 @@ struct child {
 	struct timer *deadline, *drain;
 	bool reaped, out_ended, err_ended, timed_out, truncated, done;
 	bool orphaned; /* released by its owner */
+	struct loop_owned leaving;
+	uint64_t leaves_by; /* for child_leave() */
 	int exit_status, signal;
 };
 
@@ -88,6 +92,8 @@ static void on_reaped(uv_process_t *process, int64_t status, int signo)
 	c->exit_status = (int)status;
 	c->signal = signo;
 	if (c->orphaned) {
+		loop_disown(&c->leaving);
+		c->deadline = timer_free(c->deadline);
 		uv_close((uv_handle_t *)process, child_closed);
 		return;
 	}
@@ -270,6 +276,45 @@ struct child *child_free(struct child *c)
 		uv_close((uv_handle_t *)&c->process, child_closed);
 	else
 		uv_unref((uv_handle_t *)&c->process);
+	return NULL;
+}
+
+static void on_leave_over(void *ctx)
+{
+	child_kill(ctx, SIGKILL);
+}
+
+/* Whether it has ended, without reaping it: libuv does that. */
+static bool has_ended(const struct child *c)
+{
+	siginfo_t info = { 0 };
+	return waitid(P_PID, (id_t)c->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
+}
+
+/* The loop is freed first. */
+static void on_loop_over(void *ctx)
+{
+	static const struct timespec pause = { .tv_nsec = 2000000 };
+	struct child *c = ctx;
+	c->deadline = timer_free(c->deadline);
+	loop_disown(&c->leaving);
+	while (!has_ended(c) && loop_now_ms() < c->leaves_by)
+		(void)nanosleep(&pause, NULL);
+	child_kill(c, SIGKILL);
+}
+
+struct child *child_leave(struct child *c)
+{
+	if (!c || c->reaped)
+		return child_free(c);
+	close_pipes(c);
+	orphan(c);
+	uv_unref((uv_handle_t *)&c->process);
+	c->leaves_by = loop_now_ms() + CHILD_LEAVE_MS;
+	c->deadline = timer_new(c->loop, on_leave_over, c);
+	timer_start(c->deadline, CHILD_LEAVE_MS, 0);
+	c->leaving = (struct loop_owned){ .fn = on_loop_over, .ctx = c };
+	loop_own(c->loop, &c->leaving);
 	return NULL;
 }
 

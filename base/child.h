@@ -50,6 +50,10 @@ void child_kill(struct child *c, int signo);
 /* Kills the group if it still runs. The child is reaped in the background and on_done is not called. Accepts NULL,
  * returns NULL. */
 struct child *child_free(struct child *c);
+/* The same for a child that ends at the end of its stdin: it may first use what was written to it. It is killed after
+ * CHILD_LEAVE_MS, and loop_free() waits for it that long at most. */
+#define CHILD_LEAVE_MS 500
+struct child *child_leave(struct child *c);
 /* Starts argv in a session of its own, with /dev/null on all three descriptors. It outlives this process and is
  * not tracked. */
 int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/child.h"
@@ -229,6 +230,45 @@ static void freeing_kills_and_stays_silent(void **state)
 	assert_null(child_free(NULL));
 }
 
+/* The loop is freed at once, as at the end of a server. */
+static void a_child_that_is_left_reads_what_was_written(void **state)
+{
+	char path[] = "/tmp/husk-test-child-XXXXXX";
+	char text[16] = "";
+	int fd = mkstemp(path);
+	struct run r = { 0 };
+	AUTO(freep) char *script = xasprintf("sleep 0.1; cat >%s", path);
+	start(&r, script, &(struct child_spec){ .stdin_pipe = true });
+	assert_int_equal(child_write(r.child, "last words", 10), 0);
+	r.child = child_leave(r.child);
+	assert_null(r.child);
+	run_release(&r);
+	assert_int_equal(pread(fd, text, sizeof(text), 0), 10);
+	assert_string_equal(text, "last words");
+	assert_null(child_leave(NULL));
+	close(fd);
+	unlink(path);
+}
+
+static void a_child_that_is_left_is_killed_soon(void **state)
+{
+	struct run r = { 0 };
+	int status = 0;
+	start(&r, "sleep 30", &(struct child_spec){ .stdin_pipe = true });
+	r.child = child_leave(r.child);
+	loop_skip(r.loop, CHILD_LEAVE_MS);
+	r.timer = timer_new(r.loop, stop_when_childless, &r);
+	timer_start(r.timer, 1, 1);
+	assert_int_equal(loop_run(r.loop), 1);
+	assert_int_equal(r.done, 0);
+	run_release(&r);
+	/* Also if the loop is freed first. */
+	start(&r, "sleep 30", &(struct child_spec){ .stdin_pipe = true });
+	r.child = child_leave(r.child);
+	run_release(&r);
+	assert_true(waitpid(-1, &status, 0) < 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+}
+
 static void kill_softly(void *ctx, const void *data, size_t n)
 {
 	struct run *r = ctx;
@@ -325,6 +365,8 @@ int main(void)
 		cmocka_unit_test(takes_more_input_than_a_pipe_holds),
 		cmocka_unit_test(may_be_freed_from_inside),
 		cmocka_unit_test(freeing_kills_and_stays_silent),
+		cmocka_unit_test(a_child_that_is_left_reads_what_was_written),
+		cmocka_unit_test(a_child_that_is_left_is_killed_soon),
 		cmocka_unit_test(can_be_killed_softly),
 		cmocka_unit_test(a_missing_program_is_a_failure),
 		cmocka_unit_test(uses_the_environment_it_is_given),
