@@ -266,13 +266,15 @@ def terse(tmp_path_factory):
         yield server.session(network=False)
 
 
+# The first cell of a session may take longer than the default timeout here if the machine is busy.
+LONG_ENOUGH = 60
 LONG = "import sys\nprint('HEAD' + 'x' * 5000 + 'TAIL', file=sys.{})"
 
 
 # evidence: output-clean
 @pytest.mark.parametrize("stream, limit", [("stdout", 1000), ("stderr", 500)])
 def test_streams_are_cut_head_and_tail(terse, stream, limit):
-    result = terse.code(LONG.format(stream)).ok()
+    result = terse.code(LONG.format(stream), LONG_ENOUGH).ok()
     text = result.fields[stream]
     assert len(text) <= limit + 200  # plus the note about the cut
     assert text.startswith("HEAD") and text.rstrip().endswith("TAIL")
@@ -284,26 +286,26 @@ def test_streams_are_cut_head_and_tail(terse, stream, limit):
 @pytest.mark.parametrize("stream, limit", [("stdout", 1000), ("stderr", 500)])
 def test_the_shell_s_streams_are_cut_too(terse, stream, limit):
     to = "" if stream == "stdout" else " >&2"
-    result = terse.shell(f"(printf HEAD; head -c 5000 /dev/zero | tr '\\0' x; echo TAIL){to}").ok()
+    result = terse.shell(f"(printf HEAD; head -c 5000 /dev/zero | tr '\\0' x; echo TAIL){to}", LONG_ENOUGH).ok()
     text = result.fields[stream]
     assert len(text) <= limit + 200 and text.startswith("HEAD") and text.rstrip().endswith("TAIL")
 
 
 def test_cutting_counts_characters_not_bytes(terse):
-    result = terse.code("print('é' * 999)").ok()
+    result = terse.code("print('é' * 999)", LONG_ENOUGH).ok()
     assert result.stdout == "é" * 999 + "\n" and result.stdout_truncated is False
-    cut = terse.code("print('é' * 3000)").ok()
+    cut = terse.code("print('é' * 3000)", LONG_ENOUGH).ok()
     assert "\ufffd" not in cut.stdout and cut.stdout_truncated is True
 
 
 def test_results_are_cut(terse):
-    result = terse.code("'r' * 5000").ok()
+    result = terse.code("'r' * 5000", LONG_ENOUGH).ok()
     assert 200 <= len(result.value) <= 500
 
 
 def test_tracebacks_are_cut(terse):
     result = terse.code("def f(n):\n    return f(n - 1) if n else 1 / 0\ndef g(n):\n    return f(3) if n else g(0)\n"
-                        "def h():\n    return g(1)\n" * 1 + "h()\n# " + "long " * 50)
+                        "def h():\n    return g(1)\n" * 1 + "h()\n# " + "long " * 50, LONG_ENOUGH)
     assert result.error["type"] == "ZeroDivisionError"
     assert len(result.error["traceback"]) <= 600
     assert result.error["traceback"].rstrip().endswith("ZeroDivisionError: division by zero")
