@@ -128,15 +128,13 @@ static void copied(void *ctx, const struct copy_result *results, size_t n, const
 {
 	struct exchange *x = ctx;
 	bool all = true;
-	x->op = NULL;
 	if (f && x->streams) {
+		x->op = NULL;
 		end_stream(x, "problem", problem_body(problem_status(f), f, x->caller.remote));
 		return;
 	}
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	json_t *files = json_array();
 	for (size_t i = 0; i < n; i++) {
 		all = all && results[i].success;
@@ -169,10 +167,9 @@ static void copy(struct exchange *x, struct copy_request *request)
 	if (streams && !stream_admit(x))
 		return;
 	request->on_progress = streams ? progress : NULL;
-	x->op = manager_copy(x->conversation, request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
-	else if (streams)
+	struct op *op = manager_copy(x->conversation, request, &f);
+	exchange_await(x, op, &f);
+	if (op && streams)
 		(void)begin_stream(x);
 }
 

@@ -33,7 +33,7 @@ static const struct arg events_table[] = {
 	  .description = "Without a stream: answer after at most this many seconds, or as soon as there is an event.",
 	  .example = "30" },
 	{ "limit", ARG_INT, offsetof(struct events_query, limit), .min = 1, .max = EVENTS_MAX,
-	  .description = "Without a stream: at most this many events.", .example = "100" },
+	  .description = "Without a stream: at most this many events; default: 500.", .example = "100" },
 	{ "run", ARG_INT, offsetof(struct events_query, run), .min = 0, .max = UINT32_MAX,
 	  .description = "Only events of this run of the session.", .example = "3" },
 	{ "quiet", ARG_BOOL, offsetof(struct events_query, quiet),
@@ -201,9 +201,7 @@ static void get_session_events(struct exchange *x)
 		return;
 	}
 	struct info_request request = { .session_id = x->session, .on_done = session_is_here, .ctx = x };
-	x->op = manager_info(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_info(x->conversation, &request, &f), &f);
 }
 
 static void get_all_events(struct exchange *x)

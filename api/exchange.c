@@ -161,12 +161,18 @@ void exchange_reply_text(struct exchange *x, int status, struct http_fields *fie
 		exchange_send(x, status, fields, body, n);
 }
 
-void exchange_reply_fields(struct exchange *x, int status, struct http_fields *fields, json_t *body)
+/* Takes the body. */
+static void reply_json(struct exchange *x, int status, struct http_fields *fields, const char *type, json_t *body)
 {
 	AUTO(buf_release) struct buf text = { 0 };
 	json_auto_t *json = body;
 	json_print(&text, json);
-	exchange_reply_text(x, status, fields, "application/json", text.data, text.len);
+	exchange_reply_text(x, status, fields, type, text.data, text.len);
+}
+
+void exchange_reply_fields(struct exchange *x, int status, struct http_fields *fields, json_t *body)
+{
+	reply_json(x, status, fields, "application/json", body);
 }
 
 void exchange_reply(struct exchange *x, int status, json_t *body)
@@ -181,10 +187,7 @@ void exchange_reply_empty(struct exchange *x, int status)
 
 void exchange_reply_problem(struct exchange *x, int status, struct http_fields *fields, json_t *problem)
 {
-	AUTO(buf_release) struct buf text = { 0 };
-	json_auto_t *json = problem;
-	json_print(&text, json);
-	exchange_reply_text(x, status, fields, "application/problem+json", text.data, text.len);
+	reply_json(x, status, fields, "application/problem+json", problem);
 }
 
 void exchange_problem(struct exchange *x, int status, const char *detail, const char *hint)
@@ -234,4 +237,28 @@ void exchange_fail_active(struct exchange *x, const struct fail *f, const struct
 void exchange_fail(struct exchange *x, const struct fail *f)
 {
 	exchange_fail_active(x, f, NULL, 0);
+}
+
+/* --- operations ---------------------------------------------------------------------------------------------------- */
+
+void exchange_await(struct exchange *x, struct op *op, const struct fail *f)
+{
+	x->op = op;
+	if (!op)
+		exchange_fail(x, f);
+}
+
+bool exchange_resume(struct exchange *x, const struct fail *f)
+{
+	x->op = NULL;
+	if (f)
+		exchange_fail(x, f);
+	return !f;
+}
+
+void exchange_on_done(void *ctx, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	if (exchange_resume(x, f))
+		exchange_reply_empty(x, 204);
 }

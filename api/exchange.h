@@ -50,7 +50,7 @@ struct exchange {
 	char *session;		   /* full id, or as the client wrote it if this server does not have the session yet */
 	json_t *query_json, *body; /* the decoded structs point into them */
 	void *query, *args;	   /* structs of the route's tables; NULL = the route has no such table */
-	struct op *op;		   /* set it to NULL when its callback is called */
+	struct op *op;		   /* NULL once its callback is called: exchange_resume() */
 	void *data;		   /* for the handler */
 	/* The client has disconnected, or the exchange is over: releases `data`. May be NULL. Must not answer. */
 	void (*closed)(struct exchange *x);
@@ -76,6 +76,14 @@ bool exchange_accepts(const struct exchange *x, const char *type);
 /* The tenant that the request is about: the one that it names, or the caller's. NULL if it is not the caller's to name;
  * the exchange is answered then. */
 const char *exchange_tenant(struct exchange *x, const char *named);
+
+/* --- operations of the handler --- */
+/* Keeps the operation that the handler has started. NULL = it was refused with f, which is the answer then. */
+void exchange_await(struct exchange *x, struct op *op, const struct fail *f);
+/* The first call of the operation's callback: the operation is over. False: it failed with f, which was the answer. */
+bool exchange_resume(struct exchange *x, const struct fail *f);
+/* The callback of operations without a result; ctx is the exchange. Answers with 204, or with the failure. */
+void exchange_on_done(void *ctx, const struct fail *f);
 
 /* --- answers: each of them frees the exchange --- */
 /* Takes the body. */

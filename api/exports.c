@@ -17,7 +17,7 @@ struct list_query {
 
 static const struct arg list_table[] = {
 	{ "limit", ARG_INT, offsetof(struct list_query, limit), .min = 1, .max = PAGE_MAX,
-	  .description = "Number of exports in one answer.", .example = "100" },
+	  .description = "Number of exports in one answer; default: 100.", .example = "100" },
 	{ "after", ARG_STRING, offsetof(struct list_query, after), ARG_NONEMPTY, .max = 64,
 	  .description = "The `next` of the previous answer.", .example = "\"1800000000000.kq3v…\"" },
 	{ 0 },
@@ -45,11 +45,8 @@ static void listed(void *ctx, const struct export_info *v, size_t n, const struc
 {
 	struct exchange *x = ctx;
 	const struct list_query *query = x->query;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	json_t *list = json_array(), *out = json_pack("{s:o}", "exports", list);
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, links_export_json(x, &v[i]));
@@ -79,9 +76,7 @@ static void list_exports(struct exchange *x)
 		exchange_problem(x, 400, "The query: after is not the `next` of an earlier answer.", NULL);
 		return;
 	}
-	x->op = manager_exports(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_exports(x->conversation, &request, &f), &f);
 }
 
 static void get_exports(struct exchange *x)
@@ -94,13 +89,12 @@ static void get_exports(struct exchange *x)
 static void shown(void *ctx, const struct export_info *info, int fd UNUSED, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else if (!info)
-		no_export(x);
-	else
+	if (!exchange_resume(x, f))
+		return;
+	if (info)
 		exchange_reply(x, 200, links_export_json(x, info));
+	else
+		no_export(x);
 }
 
 static void find(struct exchange *x, bool content,
@@ -110,9 +104,7 @@ static void find(struct exchange *x, bool content,
 	struct open_export_request request = {
 		.tenant = x->caller.tenant, .id = x->captures[0], .content = content, .on_done = fn, .ctx = x
 	};
-	x->op = manager_open_export(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_open_export(x->api->spec.manager, &request, &f), &f);
 }
 
 static void show_export(struct exchange *x)
@@ -144,11 +136,8 @@ static void opened(void *ctx, const struct export_info *info, int fd, const stru
 {
 	struct exchange *x = ctx;
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	if (!info) {
 		no_export(x);
 		return;
@@ -168,13 +157,12 @@ static void get_content(struct exchange *x)
 static void deleted(void *ctx, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f && f->kind == FAIL_NOT_FOUND)
+	if (f && f->kind == FAIL_NOT_FOUND) {
+		x->op = NULL;
 		no_export(x);
-	else if (f)
-		exchange_fail(x, f);
-	else
-		exchange_reply_empty(x, 204);
+		return;
+	}
+	exchange_on_done(x, f);
 }
 
 static void delete_export(struct exchange *x)
@@ -183,9 +171,7 @@ static void delete_export(struct exchange *x)
 	struct delete_export_request request = {
 		.tenant = x->caller.tenant, .id = x->captures[0], .on_done = deleted, .ctx = x
 	};
-	x->op = manager_delete_export(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_delete_export(x->api->spec.manager, &request, &f), &f);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

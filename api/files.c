@@ -25,7 +25,7 @@ static const struct arg list_table[] = {
 	{ "after", ARG_STRING, offsetof(struct files_query, after), .max = 255,
 	  .description = "Only names after this one, in the order of their bytes.", .example = "\"m.csv\"" },
 	{ "limit", ARG_INT, offsetof(struct files_query, limit), .min = 1, .max = FILES_PAGE_MAX,
-	  .description = "At most this many names.", .example = "100" },
+	  .description = "At most this many names; default: 1000.", .example = "100" },
 	{ 0 },
 };
 
@@ -78,10 +78,7 @@ static void reply_info(struct exchange *x, int status, const struct file_info *i
 static void listed(void *ctx, const struct file_page *page, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, f))
 		exchange_reply(x, 200, file_page_encode(page));
 }
 
@@ -132,13 +129,14 @@ static void described(void *ctx, const struct file_info *info, const struct fail
 	struct copy_request request = {
 		.session_id = x->session, .exports = exports, .n = 1, .temporary = true, .on_done = archived, .ctx = x
 	};
-	x->op = NULL;
-	if (!f && info->type != FILE_DIRECTORY)
-		cause_set(&why, FAIL_INVALID, CAUSE_NOT_DIRECTORY, "'%s' is not a directory.", path);
-	else if (!f)
-		x->op = manager_copy(x->conversation, &request, &why);
-	if (!x->op)
-		exchange_fail(x, f ? f : &why);
+	if (!exchange_resume(x, f))
+		return;
+	if (info->type == FILE_DIRECTORY) {
+		exchange_await(x, manager_copy(x->conversation, &request, &why), &why);
+		return;
+	}
+	cause_set(&why, FAIL_INVALID, CAUSE_NOT_DIRECTORY, "'%s' is not a directory.", path);
+	exchange_fail(x, &why);
 }
 
 /* The failures of a copy are worded for a list of files, so whether there is a directory is asked first. */
@@ -146,9 +144,7 @@ static void archive(struct exchange *x, const char *path)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct stat_file_request request = { .session_id = x->session, .path = path, .on_done = described, .ctx = x };
-	x->op = manager_stat_file(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_stat_file(x->conversation, &request, &f), &f);
 }
 
 static void list(struct exchange *x)
@@ -170,9 +166,7 @@ static void list(struct exchange *x)
 					      .limit = (size_t)query->limit,
 					      .on_done = listed,
 					      .ctx = x };
-	x->op = manager_list_files(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_list_files(x->conversation, &request, &f), &f);
 }
 
 /* A file whose content comes through the manager, as the client reads it. */
@@ -308,9 +302,7 @@ static void get_file(struct exchange *x)
 					     .ctx = x };
 	x->data = new0(struct reading);
 	x->closed = reading_free;
-	x->op = manager_open_file(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_open_file(x->conversation, &request, &f), &f);
 }
 
 /* --- write --------------------------------------------------------------------------------------------------------- */
@@ -318,13 +310,13 @@ static void get_file(struct exchange *x)
 static void made(void *ctx, const struct file_info *info, bool created, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
 	/* If the request has a condition, an existing file means that the condition failed. */
-	if (f && cause_of(f) == CAUSE_FILE_EXISTS && exchange_field(x, "if-none-match"))
+	if (f && cause_of(f) == CAUSE_FILE_EXISTS && exchange_field(x, "if-none-match")) {
+		x->op = NULL;
 		exchange_problem(x, 412, "The file exists already.", NULL);
-	else if (f)
-		exchange_fail(x, f);
-	else
+		return;
+	}
+	if (exchange_resume(x, f))
 		reply_info(x, created ? 201 : 200, info);
 }
 
@@ -332,9 +324,7 @@ static void make_directory(struct exchange *x, const char *path)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct make_directory_request request = { .session_id = x->session, .path = path, .on_done = made, .ctx = x };
-	x->op = manager_make_directory(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_make_directory(x->conversation, &request, &f), &f);
 }
 
 /* The rest of the body is read once the session has taken the bytes that wait. */
@@ -389,16 +379,6 @@ static void put_file(struct exchange *x)
 		exchange_fail(x, &f);
 }
 
-static void deleted(void *ctx, const struct fail *f)
-{
-	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
-		exchange_reply_empty(x, 204);
-}
-
 static void delete_file(struct exchange *x)
 {
 	const struct files_query *query = x->query;
@@ -411,11 +391,9 @@ static void delete_file(struct exchange *x)
 					       .path = path,
 					       .recursive = query->recursive,
 					       .etag = etag,
-					       .on_done = deleted,
+					       .on_done = exchange_on_done,
 					       .ctx = x };
-	x->op = manager_delete_file(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_delete_file(x->conversation, &request, &f), &f);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

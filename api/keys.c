@@ -52,11 +52,8 @@ static const struct arg add_table[] = {
 static void listed(void *ctx, const struct key_info *v, size_t n, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, key_info_encode(&v[i]));
@@ -70,9 +67,7 @@ static void get_keys(struct exchange *x)
 	if (!tenant)
 		return;
 	struct keys_request request = { .tenant = tenant, .on_done = listed, .ctx = x };
-	x->op = manager_keys(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_keys(x->api->spec.manager, &request, &f), &f);
 }
 
 /* --- add ----------------------------------------------------------------------------------------------------------- */
@@ -81,11 +76,8 @@ static void added(void *ctx, const char *key, const struct key_info *info, const
 {
 	struct exchange *x = ctx;
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	json_t *out = key_info_encode(info);
 	json_object_set_new(out, "key", json_text(key));
 	http_fields_addf(&fields, "Location", "/v1/keys/%s", info->id);
@@ -131,22 +123,10 @@ static void post_key(struct exchange *x)
 		exchange_problem(x, 403, "Only the operator sets the limits of a tenant.", NULL);
 		return;
 	}
-	x->op = manager_add_key(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_add_key(x->api->spec.manager, &request, &f), &f);
 }
 
 /* --- remove -------------------------------------------------------------------------------------------------------- */
-
-static void removed(void *ctx, const struct fail *f)
-{
-	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
-		exchange_reply_empty(x, 204);
-}
 
 static void delete_key(struct exchange *x)
 {
@@ -154,10 +134,10 @@ static void delete_key(struct exchange *x)
 	const char *tenant = exchange_tenant(x, ((const struct key_query *)x->query)->tenant);
 	if (!tenant)
 		return;
-	struct remove_key_request request = { .tenant = tenant, .key = x->captures[0], .on_done = removed, .ctx = x };
-	x->op = manager_remove_key(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	struct remove_key_request request = {
+		.tenant = tenant, .key = x->captures[0], .on_done = exchange_on_done, .ctx = x
+	};
+	exchange_await(x, manager_remove_key(x->api->spec.manager, &request, &f), &f);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

@@ -14,10 +14,7 @@
 static void prepared(void *ctx, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, f))
 		x->next(x);
 }
 
@@ -30,9 +27,8 @@ void links_prepare(struct exchange *x, void (*next)(struct exchange *x))
 		return;
 	}
 	x->next = next;
-	x->op = manager_prepare_signing(m, &(struct signing_request){ .on_done = prepared, .ctx = x }, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_prepare_signing(m, &(struct signing_request){ .on_done = prepared, .ctx = x }, &f),
+		       &f);
 }
 
 static void tried(void *ctx, const struct fail *f UNUSED)

@@ -60,9 +60,7 @@ void lookup_begin(struct exchange *x, void (*next)(struct exchange *x))
 	}
 	x->next = next;
 	struct history_request request = { .session_id = x->captures[0], .limit = 1, .on_done = on_row, .ctx = x };
-	x->op = manager_history(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_history(x->api->spec.manager, &request, &f), &f);
 }
 
 void lookup_learn(struct exchange *x)

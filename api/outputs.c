@@ -98,11 +98,8 @@ static void on_output_record(void *ctx, const struct run_record *record, const s
 	struct exchange *x = ctx;
 	AUTO(fail_release) struct fail none = { 0 };
 	uint64_t index;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	if (find_output(record, x->captures[2], &index) < 0) {
 		fail_set(&none, FAIL_NOT_FOUND, "Run %llu has no output '%.32s'.", (unsigned long long)record->number,
 			 x->captures[2]);
@@ -123,9 +120,7 @@ static void get_output(struct exchange *x)
 	struct run_record_request request = { .session_id = x->session, .on_done = on_output_record, .ctx = x };
 	if (!runs_take_number(x, &request.number))
 		return;
-	x->op = manager_run_record(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_run_record(x->conversation, &request, &f), &f);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

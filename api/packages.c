@@ -40,10 +40,7 @@ static void install(struct exchange *x, const struct runtime *runtime)
 static void on_info(void *ctx, const struct session_details *details, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, f))
 		install(x, runtime_find(details->session.runtime));
 }
 
@@ -51,9 +48,7 @@ static void post_packages(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct info_request request = { .session_id = x->session, .on_done = on_info, .ctx = x };
-	x->op = manager_info(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_info(x->conversation, &request, &f), &f);
 }
 
 static const struct route_answer answers[] = {

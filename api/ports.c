@@ -79,9 +79,7 @@ static void open_port(struct port *p, int (*on_open)(void *ctx))
 	struct port_request request = {
 		.session_id = x->session, .port = p->number, .on_open = on_open, .on_end = on_end, .ctx = p
 	};
-	x->op = manager_port(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_port(x->conversation, &request, &f), &f);
 }
 
 /* --- HTTP ---------------------------------------------------------------------------------------------------------- */

@@ -40,10 +40,7 @@ static void defaults(const struct exchange *x UNUSED, void *query UNUSED, void *
 static void answered(void *ctx, const struct query_answer *answer, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, f))
 		exchange_reply(x, 200, query_answer_encode(answer));
 }
 
@@ -67,9 +64,7 @@ static void post_query(struct exchange *x, enum query_kind kind)
 					 .detail = body->detail,
 					 .on_done = answered,
 					 .ctx = x };
-	x->op = manager_query(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_query(x->conversation, &request, &f), &f);
 }
 
 static void post_complete(struct exchange *x)

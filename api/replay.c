@@ -122,11 +122,8 @@ static void on_begun(void *ctx, enum answer_state state, const char *id, const s
 		     const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	switch (state) {
 	case ANSWER_KEPT:
 		repeat(x, answer);
@@ -186,7 +183,5 @@ void replay_begin(struct exchange *x, const void *body, size_t n, void (*next)(s
 					      .on_done = on_begun,
 					      .ctx = x };
 	x->next = next;
-	x->op = manager_begin_answer(x->api->spec.manager, &begin, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_begin_answer(x->api->spec.manager, &begin, &f), &f);
 }

@@ -22,11 +22,8 @@ static void on_details(void *ctx, const struct session_details *details, const s
 {
 	static const char *const names[] = { "limits", "usage", "age_seconds", "idle_seconds" };
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	json_auto_t *all = session_details_encode(details);
 	json_t *out = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -45,9 +42,7 @@ static void get_usage(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct info_request request = { .session_id = x->session, .on_done = on_details, .ctx = x };
-	x->op = manager_info(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_info(x->conversation, &request, &f), &f);
 }
 
 /* --- notebook ------------------------------------------------------------------------------------------------------ */
@@ -66,11 +61,8 @@ static void on_history(void *ctx, const struct history *history, const struct fa
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(fail_release) struct fail none = { 0 };
 	AUTO(buf_release) struct buf text = { 0 };
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	if (!history->known || !history->conversation || !tenant_owns(x->caller.tenant, history->conversation)) {
 		cause_no_session(&none, x->session);
 		exchange_fail(x, &none);
@@ -92,9 +84,7 @@ static void get_notebook(struct exchange *x)
 	struct history_request request = {
 		.session_id = x->session, .limit = NOTEBOOK_RUNS, .texts = true, .on_done = on_history, .ctx = x
 	};
-	x->op = manager_history(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_history(x->api->spec.manager, &request, &f), &f);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

@@ -43,12 +43,13 @@ static const char *kind_choice(size_t i)
 
 static const struct arg run_table[] = {
 	{ "kind", ARG_STRING, offsetof(struct run_body, kind), .max = 16,
-	  .description = "A cell for the interpreter, or a bash command.", .example = "\"cell\"",
+	  .description = "A cell for the interpreter (default), or a bash command.", .example = "\"cell\"",
 	  .choice = kind_choice },
 	{ "text", ARG_STRING, offsetof(struct run_body, text), ARG_REQUIRED, .description = "The code.",
 	  .example = "\"1 + 1\"" },
 	{ "timeout", ARG_INT, offsetof(struct run_body, timeout), .min = 0, .max = TIMEOUT_MAX,
-	  .description = "Seconds after which the run is interrupted; 0 = as long as the session lives.",
+	  .description = "Seconds after which the run is interrupted; 0 = as long as the session lives. Default: "
+			 "CONTAINER_EXECUTION_TIMEOUT_SECONDS.",
 	  .example = "60" },
 	{ "env", ARG_TEXTS, offsetof(struct run_body, env), .description = "Environment variables for this run alone.",
 	  .example = "{\"DEBUG\": \"1\"}" },
@@ -81,7 +82,7 @@ static const struct arg list_table[] = {
 	{ "before", ARG_INT, offsetof(struct list_query, before), .min = 0, .max = UINT32_MAX,
 	  .description = "Only runs with a lower number.", .example = "20" },
 	{ "limit", ARG_INT, offsetof(struct list_query, limit), .min = 1, .max = RUNS_PAGE_MAX,
-	  .description = "At most this many runs.", .example = "50" },
+	  .description = "At most this many runs; default: 50.", .example = "50" },
 	{ 0 },
 };
 
@@ -171,10 +172,9 @@ static void on_record(void *ctx, const struct run_record *record, const struct f
 {
 	struct exchange *x = ctx;
 	uint64_t known;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else if (!x->streams)
+	if (!exchange_resume(x, f))
+		return;
+	if (!x->streams)
 		reply_record(x, record);
 	else if (stream_after(x, NULL, &known) == 0)
 		begin_stream(x, record->number, known);
@@ -186,9 +186,7 @@ static void fetch_record(struct exchange *x, uint64_t number)
 	struct run_record_request request = {
 		.session_id = x->session, .number = number, .on_done = on_record, .ctx = x
 	};
-	x->op = manager_run_record(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_run_record(x->conversation, &request, &f), &f);
 }
 
 static void on_wait_over(void *ctx)
@@ -265,11 +263,8 @@ static void on_started(void *ctx, const struct run_result *result, const struct 
 {
 	struct exchange *x = ctx;
 	struct started *s = x->data;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	s->number = result->run;
 	lookup_learn(x);
 	if (s->stream) {
@@ -307,9 +302,7 @@ static void send_run(struct exchange *x, struct run_request *request)
 	request->on_started = on_number;
 	request->on_done = on_started;
 	request->ctx = x;
-	x->op = manager_run(x->conversation, request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_run(x->conversation, request, &f), &f);
 }
 
 /* Reads from the request how long its answer waits. */
@@ -404,15 +397,11 @@ bool runs_take_number(struct exchange *x, uint64_t *ret)
 static void on_runs(void *ctx, const struct run_record *v, size_t n, bool more, const struct fail *f)
 {
 	struct exchange *x = ctx;
+	if (!exchange_resume(x, f))
+		return;
 	json_t *list = json_array();
-	x->op = NULL;
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, run_record_encode(&v[i], /* parts= */ false));
-	if (f) {
-		json_decref(list);
-		exchange_fail(x, f);
-		return;
-	}
 	exchange_reply(x, 200, json_pack("{s:o, s:b}", "runs", list, "more", more));
 }
 
@@ -431,9 +420,7 @@ static void get_runs(struct exchange *x)
 					.limit = (size_t)query->limit,
 					.on_done = on_runs,
 					.ctx = x };
-	x->op = manager_runs(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_runs(x->conversation, &request, &f), &f);
 }
 
 static void get_run(struct exchange *x)
@@ -449,10 +436,7 @@ static void get_run(struct exchange *x)
 static void on_run_controlled(void *ctx, const struct run_result *result UNUSED, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, f))
 		exchange_reply_empty(x, 204);
 }
 
@@ -471,9 +455,7 @@ static void control_run(struct exchange *x, struct run_request request)
 	request.has_wait = true;
 	request.on_done = on_run_controlled;
 	request.ctx = x;
-	x->op = manager_run(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_run(x->conversation, &request, &f), &f);
 }
 
 static void post_interrupt(struct exchange *x)

@@ -44,11 +44,12 @@ static const char *language_choice(size_t i)
 static const struct arg create_table[] = {
 	LABELS_ARG(struct create_body),
 	{ "language", ARG_STRING, offsetof(struct create_body, language), .max = 64,
-	  .description = "Language of the interpreter.", .example = "\"python\"", .choice = language_choice },
+	  .description = "Language of the interpreter; default: python.", .example = "\"python\"",
+	  .choice = language_choice },
 	{ "name", ARG_STRING, offsetof(struct create_body, name), ARG_NONEMPTY, .max = HANDLE_NAME_MAX,
 	  .description = "A name that can be used instead of the id.", .example = "\"sales\"" },
-	{ "network", ARG_BOOL, offsetof(struct create_body, network), .description = "Internet access.",
-	  .example = "true" },
+	{ "network", ARG_BOOL, offsetof(struct create_body, network),
+	  .description = "Internet access; default: CONTAINER_NETWORK_ENABLED.", .example = "true" },
 	{ "dependencies", ARG_TEXTS, offsetof(struct create_body, dependencies),
 	  .description = "Packages to install before the session starts: name to version, \"\" for any.",
 	  .example = "{\"pandas\": \"2.2.3\"}" },
@@ -57,11 +58,13 @@ static const struct arg create_table[] = {
 	  .example = "{\"TZ\": \"Europe/Berlin\"}" },
 	{ "cwd", ARG_STRING, offsetof(struct create_body, cwd), ARG_NONEMPTY, .max = 4095,
 	  .description = "Directory to start in, instead of /workspace.", .example = "\"/tmp\"" },
-	{ "memory", ARG_SIZE, offsetof(struct create_body, memory), .description = "Memory limit, such as \"4g\".",
-	  .example = "\"4g\"" },
-	{ "cpus", ARG_NUMBER, offsetof(struct create_body, cpus), .description = "Number of CPUs.", .example = "2" },
+	{ "memory", ARG_SIZE, offsetof(struct create_body, memory),
+	  .description = "Memory limit, such as \"4g\"; default: CONTAINER_MEMORY_LIMIT.", .example = "\"4g\"" },
+	{ "cpus", ARG_NUMBER, offsetof(struct create_body, cpus),
+	  .description = "Number of CPUs; default: CONTAINER_CPU_QUOTA.", .example = "2" },
 	{ "disk", ARG_SIZE, offsetof(struct create_body, disk),
-	  .description = "Size of the home directory, such as \"10g\".", .example = "\"10g\"" },
+	  .description = "Size of the home directory, such as \"10g\"; default: CONTAINER_HOME_SIZE.",
+	  .example = "\"10g\"" },
 	{ "image", ARG_STRING, offsetof(struct create_body, image), ARG_NONEMPTY, .max = 64,
 	  .description = "Name of an image that the operator offers.", .example = "\"science\"" },
 	{ 0 },
@@ -145,14 +148,16 @@ static void post_session(struct exchange *x)
 	request.dependencies = dependencies;
 	if (!request.runtime)
 		fail_set(&f, FAIL_INVALID, "There is no language '%.64s'.", body->language);
-	else if (labels_text(body->labels, &labels, &f) == 0 && env_decode(body->env, &env, &request.n_env, &f) == 0) {
-		request.env = env;
-		request.labels = labels;
-		conversation_wake(x->conversation);
-		x->op = manager_create(x->conversation, &request, &f);
-	}
-	if (!x->op)
+	else if (labels_text(body->labels, &labels, &f) == 0)
+		env_decode(body->env, &env, &request.n_env, &f);
+	if (f.kind) {
 		exchange_fail(x, &f);
+		return;
+	}
+	request.env = env;
+	request.labels = labels;
+	conversation_wake(x->conversation);
+	exchange_await(x, manager_create(x->conversation, &request, &f), &f);
 }
 
 /* --- list ---------------------------------------------------------------------------------------------------------- */
@@ -180,16 +185,12 @@ static void listed_all(void *ctx, const struct listed_session *v, size_t n, cons
 		       const struct fail *unsure)
 {
 	struct exchange *x = ctx;
+	if (!exchange_resume(x, f))
+		return;
 	json_t *list = json_array();
-	x->op = NULL;
 	for (size_t i = 0; i < n; i++)
 		if (tenant_owns(x->caller.tenant, v[i].conversation) && !streq(v[i].state, "warm"))
 			json_array_append_new(list, listed_session_encode(&v[i], x->caller.remote));
-	if (f) {
-		json_decref(list);
-		exchange_fail(x, f);
-		return;
-	}
 	json_t *out = json_pack("{s:o}", "sessions", list);
 	if (unsure)
 		json_object_set_new(
@@ -202,9 +203,7 @@ static void list_all(struct exchange *x, const struct list_query *query)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct list_request request = { .all = query->ended, .brief = query->brief, .on_done = listed_all, .ctx = x };
-	x->op = manager_list_all(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_list_all(x->api->spec.manager, &request, &f), &f);
 }
 
 static void get_sessions(struct exchange *x)
@@ -223,10 +222,7 @@ static void get_sessions(struct exchange *x)
 static void shown(void *ctx, const struct session_details *details, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, f))
 		exchange_reply(x, 200, session_details_encode(details));
 }
 
@@ -236,9 +232,7 @@ static void show(struct exchange *x, bool keep_alive, const char *labels)
 	struct info_request request = {
 		.session_id = x->session, .keep_alive = keep_alive, .labels = labels, .on_done = shown, .ctx = x
 	};
-	x->op = manager_info(x->conversation, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_info(x->conversation, &request, &f), &f);
 }
 
 struct wanted {
@@ -276,23 +270,15 @@ static void patch_session(struct exchange *x)
 		show(x, body->keep_alive, labels);
 }
 
-static void stopped(void *ctx, const struct fail *f)
-{
-	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f)
-		exchange_fail(x, f);
-	else
-		exchange_reply_empty(x, 204);
-}
-
 static void delete_session(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	x->op = manager_stop(x->conversation,
-			     &(struct stop_request){ .session_id = x->session, .on_done = stopped, .ctx = x }, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(
+		x,
+		manager_stop(x->conversation,
+			     &(struct stop_request){ .session_id = x->session, .on_done = exchange_on_done, .ctx = x },
+			     &f),
+		&f);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

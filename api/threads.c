@@ -38,11 +38,8 @@ static void opened(void *ctx, const struct export_info *info, int fd, const stru
 	struct exchange *x = ctx;
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(buf_release) struct buf name = { 0 };
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	if (!info) {
 		exchange_problem(x, 403, NOT_EXPORTED, NULL);
 		return;
@@ -95,13 +92,16 @@ static void next_export(struct exchange *x);
 
 static void list_exports(struct exchange *x);
 
+/* What is gone already does not have to be deleted. */
+static const struct fail *unless_gone(const struct fail *f)
+{
+	return f && f->kind == FAIL_NOT_FOUND ? NULL : f;
+}
+
 static void on_deleted(void *ctx, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f && f->kind != FAIL_NOT_FOUND)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, unless_gone(f)))
 		next_export(x);
 }
 
@@ -116,20 +116,15 @@ static void next_export(struct exchange *x)
 	struct delete_export_request request = {
 		.tenant = x->caller.tenant, .id = d->exports.v[d->at++], .on_done = on_deleted, .ctx = x
 	};
-	x->op = manager_delete_export(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_delete_export(x->api->spec.manager, &request, &f), &f);
 }
 
 static void on_exports(void *ctx, const struct export_info *v, size_t n, const struct fail *f)
 {
 	struct exchange *x = ctx;
 	struct deletion *d = x->data;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	if (!n) {
 		exchange_reply_empty(x, 204);
 		return;
@@ -147,18 +142,13 @@ static void list_exports(struct exchange *x)
 	struct deletion *d = x->data;
 	AUTO(fail_release) struct fail f = { 0 };
 	struct exports_request request = { .limit = EXPORTS_AT_ONCE, .on_done = on_exports, .ctx = x };
-	x->op = manager_all_exports(x->api->spec.manager, d->thread, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_all_exports(x->api->spec.manager, d->thread, &request, &f), &f);
 }
 
 static void on_stopped(void *ctx, size_t n UNUSED, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f && f->kind != FAIL_NOT_FOUND)
-		exchange_fail(x, f);
-	else
+	if (exchange_resume(x, unless_gone(f)))
 		next_session(x);
 }
 
@@ -171,9 +161,7 @@ static void next_session(struct exchange *x)
 		return;
 	}
 	struct stop_all_request request = { .session_id = d->sessions.v[d->at++], .on_done = on_stopped, .ctx = x };
-	x->op = manager_stop_all(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_stop_all(x->api->spec.manager, &request, &f), &f);
 }
 
 static void on_sessions(void *ctx, const struct listed_session *v, size_t n, const struct fail *f,
@@ -181,11 +169,8 @@ static void on_sessions(void *ctx, const struct listed_session *v, size_t n, con
 {
 	struct exchange *x = ctx;
 	struct deletion *d = x->data;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	for (size_t i = 0; i < n; i++)
 		if (streq(v[i].conversation, d->thread))
 			strv_add(&d->sessions, v[i].id);
@@ -204,9 +189,10 @@ static void delete_thread(struct exchange *x)
 	d->thread = take_ptr(thread);
 	x->data = d;
 	x->closed = deletion_free;
-	x->op = manager_list_all(x->api->spec.manager, &(struct list_request){ .on_done = on_sessions, .ctx = x }, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x,
+		       manager_list_all(x->api->spec.manager,
+					&(struct list_request){ .on_done = on_sessions, .ctx = x }, &f),
+		       &f);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

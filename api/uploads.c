@@ -171,11 +171,8 @@ static void split(void *ctx)
 static void stored(void *ctx, const struct export_info *v, size_t n, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
+	if (!exchange_resume(x, f))
 		return;
-	}
 	/* The reference's members, and the export. */
 	json_t *list = json_array();
 	for (size_t i = 0; i < n; i++)
@@ -190,9 +187,7 @@ static void keep_files(struct exchange *x)
 	struct receive_request request = {
 		.conversation = u->thread, .fd = u->fd, .v = u->files, .n = u->n_files, .on_done = stored, .ctx = x
 	};
-	x->op = manager_receive_files(x->api->spec.manager, &request, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x, manager_receive_files(x->api->spec.manager, &request, &f), &f);
 }
 
 static void start(struct upload *u, void (*fn)(void *ctx), void (*on_done)(void *ctx, bool forgotten))
