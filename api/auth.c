@@ -1,6 +1,7 @@
 #include "api/auth.h"
 
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "api/cookie.h"
 #include "api/host.h"
@@ -8,6 +9,7 @@
 #include "api/peers.h"
 #include "api/problem.h"
 #include "api/route.h"
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/json.h"
 #include "http/problem.h"
@@ -17,14 +19,33 @@ static struct listener_tag *listener_of(const struct exchange *x)
 	return http_request_tag(x->request);
 }
 
+/* `named` is in the list of accepted hosts. */
+static bool is_host(const char *named, const char *host)
+{
+	size_t n = strlen(named);
+	const char *colon = strrchr(named, ':');
+	bool has_port = colon && !strchr(colon, ']');
+	return strncasecmp(named, host, n) == 0 && (!host[n] || (host[n] == ':' && !has_port));
+}
+
+static bool is_address(const char *host)
+{
+	struct sockaddr_storage sa;
+	size_t bracket = *host == '[', n = strcspn(host, bracket ? "]" : ":");
+	const char *rest = host + n + (bracket && host[n]);
+	AUTO(freep) char *text = xstrndup(host + bracket, n - bracket);
+	return (!bracket || host[n]) && (!*rest || *rest == ':') && address_read(&sa, text, 0);
+}
+
 /* A page of another site can make a browser send requests here (DNS rebinding), but it cannot change Host and Origin.
  * Answers with 403 and returns false if they are not ours. */
 static bool check_origin(struct exchange *x, const struct listener_tag *tag)
 {
 	const char *host = exchange_field(x, "host"), *origin = exchange_field(x, "origin");
-	bool known = false;
+	/* The page of another site has a name. */
+	bool known = host && tag->any_address && is_address(host);
 	for (size_t i = 0; host && i < tag->hosts.n; i++)
-		known |= strcasecmp(host, tag->hosts.v[i]) == 0;
+		known |= is_host(tag->hosts.v[i], host);
 	if (!known) {
 		exchange_problem(x, 403, "The Host of the request is not an address of this server.",
 				 "Use the address that `husk serve` prints, or name this host with --allow-host.");
@@ -79,14 +100,12 @@ static void admit(struct exchange *x, const struct key_info *key, void (*next)(s
 static void on_checked(void *ctx, const struct key_info *key, const struct fail *f)
 {
 	struct exchange *x = ctx;
-	x->op = NULL;
-	if (f) {
-		exchange_fail(x, f);
-	} else if (!key) {
-		refuse(x, "bad_key", "The key is not valid.");
-	} else {
+	if (!exchange_resume(x, f))
+		return;
+	if (key)
 		admit(x, key, x->next);
-	}
+	else
+		refuse(x, "bad_key", "The key is not valid.");
 }
 
 /* The key of the request; NULL = it has none. */
@@ -119,9 +138,10 @@ static void check_key(struct exchange *x, void (*next)(struct exchange *x))
 		return;
 	}
 	x->next = next;
-	x->op = manager_check_key(m, &(struct check_key_request){ .key = text, .on_done = on_checked, .ctx = x }, &f);
-	if (!x->op)
-		exchange_fail(x, &f);
+	exchange_await(x,
+		       manager_check_key(m, &(struct check_key_request){ .key = text, .on_done = on_checked, .ctx = x },
+					 &f),
+		       &f);
 }
 
 void auth_check(struct exchange *x, void (*next)(struct exchange *x))

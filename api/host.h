@@ -55,7 +55,8 @@ struct listener_tag {
 	struct list node;
 	bool local;	   /* the unix socket: its peers are processes of this user */
 	char *origin;	   /* of a TCP listener */
-	struct strv hosts; /* accepted values of Host */
+	struct strv hosts; /* accepted values of Host; without a port, they stand for any port */
+	bool any_address;  /* it listens on all addresses, so each address is accepted as Host */
 };
 
 struct api {

@@ -88,8 +88,9 @@ static void add_hosts(struct listener_tag *tag, const char *origin, const struct
 	const char *host = strstr(origin, "://") + 3;
 	const char *port = strrchr(host, ':');
 	strv_add(&tag->hosts, host);
+	tag->any_address = strncmp(host, "0.0.0.0:", 8) == 0 || strncmp(host, "[::]:", 5) == 0;
 	/* Browsers and curl use this name for the loopback address. */
-	if (port && (strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0)) {
+	if (port && (tag->any_address || strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0)) {
 		AUTO(freep) char *local = xasprintf("localhost%s", port);
 		strv_add(&tag->hosts, local);
 	}

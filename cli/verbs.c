@@ -99,12 +99,12 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "tls-cert", "FILE", "Use TLS with this certificate chain (PEM)." },
 			{ "tls-key", "FILE", "The private key of the certificate (PEM)." },
 			{ "behind-proxy", NULL, "Allow plain HTTP on an address that is not loopback, because a proxy terminates TLS." },
-			{ "allow-host", "HOST[:PORT]", "Also accept requests for this host. Can be repeated." },
+			{ "allow-host", "HOST[:PORT]", "Also accept requests for this name of the machine or of its proxy. Can be repeated." },
 			{ "allow", "DIR", "Let local programs import files from this folder, an absolute path. Can be repeated." }),
 		.examples = PAIRS(
 			{ "husk serve", "Serve programs on this machine." },
-			{ "husk serve --listen 0.0.0.0:8765 --tls-cert c.pem --tls-key k.pem",
-			  "Serve other machines." }),
+			{ "husk serve --listen 0.0.0.0:8765 --tls-cert c.pem --tls-key k.pem --allow-host box.example.com",
+			  "Serve other machines, which use this name." }),
 		.codes = PAIRS({ "0", "A signal asked it to end." }, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_UI] = {

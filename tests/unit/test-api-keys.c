@@ -1,6 +1,8 @@
 /* Routes of keys, settings and health: a key gives no more than it has, secrets stay, and tenants stay apart. */
+#include <fcntl.h>
 #include <netinet/in.h>
 
+#include "api/route.h"
 #include "base/alloc.h"
 #include "tests/unit/api-bench.h"
 #include "tests/unit/unit.h"
@@ -104,6 +106,123 @@ static void a_tenant_uses_half_of_the_connections_at_most(void **state)
 	assert_non_null(retry);
 }
 
+/* The status of a request for this host to a server whose address is `origin`. */
+static int status_for(const char *origin, const struct strv *names, const char *host)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int status, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(api_listen_tcp(api, listener, NULL, origin, names), 0);
+	AUTO(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	AUTO(freep) char *request = xasprintf("GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", host);
+	AUTO(buf_release) struct buf got = { 0 };
+	api_send(fd, request);
+	api_read_until(fd, &got, "\r\n\r\n");
+	assert_int_equal(sscanf(buf_str(&got), "HTTP/1.1 %d", &status), 1);
+	return status;
+}
+
+/* evidence: http-origin */
+static void only_own_hosts_are_accepted(void **state)
+{
+	static const struct {
+		const char *origin, *host;
+		int status;
+	} cases[] = {
+		{ "http://127.0.0.1:80", "127.0.0.1:80", 200 },	    { "http://127.0.0.1:80", "LOCALHOST:80", 200 },
+		{ "http://127.0.0.1:80", "127.0.0.1", 403 },	    { "http://127.0.0.1:80", "127.0.0.1:81", 403 },
+		{ "http://127.0.0.1:80", "10.0.0.1:80", 403 },	    { "http://127.0.0.1:80", "any.example", 200 },
+		{ "http://127.0.0.1:80", "ANY.example:9", 200 },    { "http://127.0.0.1:80", "any.example.org", 403 },
+		{ "http://127.0.0.1:80", "one.example:8", 200 },    { "http://127.0.0.1:80", "one.example:80", 403 },
+		{ "http://127.0.0.1:80", "one.example", 403 },	    { "http://127.0.0.1:80", "[fd00::1]:8", 200 },
+		{ "http://127.0.0.1:80", "[fd00::2]", 403 },	    { "https://0.0.0.0:80", "10.0.0.1:80", 200 },
+		{ "https://0.0.0.0:80", "localhost:80", 200 },	    { "https://0.0.0.0:80", "evil.example:80", 403 },
+		{ "https://0.0.0.0:80", "10.0.0.1.evil.org", 403 }, { "https://[::]:80", "[2001:db8::1]:80", 200 },
+		{ "https://[::]:80", "[2001:db8::1", 403 },	    { "https://[::]:80", "1:2:3:4", 403 },
+		{ "https://[::]:80", "[2001:db8::1]x", 403 },
+	};
+	AUTO(strv_release) struct strv names = { 0 };
+	strv_add(&names, "any.example");
+	strv_add(&names, "one.example:8");
+	strv_add(&names, "[fd00::1]");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int status = status_for(cases[i].origin, &names, cases[i].host);
+		if (status != cases[i].status)
+			fail_msg("%s, %s: %d", cases[i].origin, cases[i].host, status);
+	}
+}
+
+/* The route's path with "1" for everything in braces, below /workspace if it is the path of a file. The caller owns it. */
+static char *target_of(const struct route *route)
+{
+	struct buf out = { 0 };
+	for (const char *p = route->path; *p; p++) {
+		if (strncmp(p, "{path...}", 9) == 0)
+			buf_add_str(&out, "workspace/");
+		buf_printf(&out, "%c", *p == '{' ? '1' : *p);
+		if (*p == '{')
+			p = strchr(p, '}');
+	}
+	return buf_steal_str(&out);
+}
+
+static struct reply ask(const struct route *route, const char *key)
+{
+	AUTO(freep) char *target = target_of(route);
+	/* No route accepts this body, so nothing is done. */
+	return api_call_remote(http_method_text(route->method), target, key, route->body ? "{\"wrong\": 1}" : NULL);
+}
+
+/* keys[i] has the scope 1 << i only, and others[i] has all scopes without it. */
+static void check_scope(const struct route *route, char *const *keys, char *const *others)
+{
+	unsigned i = (unsigned)__builtin_ctz(route->scope);
+	AUTO(reply_release) struct reply none = ask(route, NULL);
+	AUTO(reply_release) struct reply other = ask(route, others[i]);
+	if (none.status != 401 || !streq(text_of(&none, "cause"), "no_key"))
+		fail_msg("%s without a key: %d", route->path, none.status);
+	if (other.status != 403 || !strstr(text_of(&other, "detail"), scope_name(route->scope)))
+		fail_msg("%s without its scope: %d", route->path, other.status);
+	if (route->name && streq(route->name, "runDoctor"))
+		return; /* it asks the engine of this machine */
+	AUTO(reply_release) struct reply own = ask(route, keys[i]);
+	if (own.status == 401 || own.status == 403)
+		fail_msg("%s with its scope: %d", route->path, own.status);
+}
+
+/* evidence: http-scopes */
+static void each_route_needs_its_scope(void **state)
+{
+	char *keys[16], *others[16];
+	size_t n = 0, checked = 0;
+	const struct route *route;
+	for (unsigned bit = 1; bit <= SCOPE_ADMIN; bit <<= 1, n++) {
+		AUTO(freep) char *name = xasprintf("only %zu", n);
+		AUTO(freep) char *other = xasprintf("without %zu", n);
+		keys[n] = api_key(name, "acme", bit);
+		others[n] = api_key(other, "acme", SCOPES_ALL & ~bit & ~(unsigned)SCOPE_ADMIN);
+	}
+	for (size_t i = 0; (route = route_nth(i)); i++) {
+		if (route->flags & ROUTE_OPEN)
+			continue;
+		if (route->scope)
+			check_scope(route, keys, others);
+		else
+			assert_true(streq(route->path, "/v1/me") || streq(route->path, "/v1/login"));
+		checked++;
+	}
+	assert_true(checked > 40);
+	for (size_t i = 0; i < n; i++) {
+		free(keys[i]);
+		free(others[i]);
+	}
+}
+
 static void settings_hide_secrets(void **state)
 {
 	AUTO(freep) char *key = api_key("one", TENANT_LOCAL, SCOPES_DEFAULT);
@@ -163,6 +282,8 @@ int main(void)
 		TEST(a_key_gives_no_more_than_it_has),
 		TEST(keys_of_other_tenants_do_not_exist),
 		TEST(a_tenant_uses_half_of_the_connections_at_most),
+		TEST(only_own_hosts_are_accepted),
+		TEST(each_route_needs_its_scope),
 		TEST(settings_hide_secrets),
 		TEST(a_server_is_ready_if_store_and_engine_answer),
 		TEST(usage_has_limits_and_memory),
