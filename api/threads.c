@@ -92,7 +92,7 @@ static void next_export(struct exchange *x);
 
 static void list_exports(struct exchange *x);
 
-/* What is gone already does not have to be deleted. */
+/* An object that is already gone need not be deleted. */
 static const struct fail *unless_gone(const struct fail *f)
 {
 	return f && f->kind == FAIL_NOT_FOUND ? NULL : f;

@@ -58,6 +58,18 @@ static const char *type_text(const struct arg *a)
 	return names[a->type];
 }
 
+/* The values or the range that the argument accepts. */
+static void add_rule(struct buf *out, const struct arg *a)
+{
+	const char *value;
+	for (size_t i = 0; a->choice && (value = a->choice(i)); i++)
+		buf_printf(out, "%s`%s`", i == 0 ? " One of " : ", ", value);
+	if (a->choice)
+		buf_add_str(out, ".");
+	else if (a->type == ARG_INT && a->max > a->min && a->max < UINT32_MAX)
+		buf_printf(out, " From %lld to %lld.", (long long)a->min, (long long)a->max);
+}
+
 static void add_rows(struct buf *out, const struct arg *table, const char *prefix)
 {
 	for (const struct arg *a = table; a->name; a++) {
@@ -66,6 +78,7 @@ static void add_rows(struct buf *out, const struct arg *table, const char *prefi
 		AUTO(freep) char *name = xasprintf("%s%s", prefix, a->name);
 		buf_printf(out, "| `%s`%s | %s | ", name, a->flags & ARG_REQUIRED ? " (required)" : "", type_text(a));
 		add_cell(out, a->description);
+		add_rule(out, a);
 		buf_add_str(out, " |\n");
 		if (a->type == ARG_LIST) {
 			AUTO(freep) char *below = xasprintf("%s[].", name);

@@ -69,7 +69,7 @@ struct engine_stream *docker_detach(struct engine_stream *s)
 {
 	if (!s)
 		return NULL;
-	/* What was written last, such as acknowledgements at the end of the server, still reaches PID 1. */
+	/* The last bytes still reach PID 1, such as acknowledgements at the end of the server. */
 	child_leave(s->child);
 	free(s);
 	return NULL;
