@@ -39,7 +39,7 @@ def plain(part, measure, limit, at_least=False, what=None):
 
 def cold(language):
     create, own = f"{language}: create, no network", f"{language}: the kernel's own start"
-    return Budget("create-cold", f"{create}: times docker run and the kernel's start", 0.9,
+    return Budget("create-cold", f"{create}: times docker run and the kernel's start", 1.1,
                   lambda p50: p50(create) / (p50(create, "docker") + p50(own, "kernel")), [create, own, f"{language}: first call after create, no network"])
 
 
@@ -87,7 +87,7 @@ BUDGETS = [
     # The private wire of attached programs, which this replaced, took 0.91 times stdio at its last commit (e5deaa44).
     *times_stdio("rest-unix", "REST over the unix socket", 1.1),
     Budget("http", "memory of the server for an idle reader of events, KB", 8, lambda p50: p50(IDLE_READER, "rest"), [IDLE_READER]),
-    Budget("http", "100 MB out over HTTP, MB/s", 1000, lambda p50: p50("HTTP: 100 MB out", "rest"), ["HTTP: 100 MB out"], at_least=True),
+    Budget("http-files", "100 MB out over HTTP, MB/s", 1000, lambda p50: p50("HTTP: 100 MB out", "rest"), ["HTTP: 100 MB out"], at_least=True),
     plain("http", "HTTP: start of the server", 5, what="husk mcp: start to first answer, ms"),
     *(cold(language) for language in LANGUAGES),
     *(share("create-cold", f"{language}: stop, {network}", ("docker", "docker rm -f"), 1.2)

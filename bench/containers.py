@@ -43,12 +43,16 @@ class Container:
     """A container of a runtime's image with Husk's hardening and mounts, in which nothing of Husk runs."""
 
     FLAGS = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--memory", "2g", "--memory-swap", "2g",
-             "--pids-limit", "512", "--cpus", "2", "--user", "65532:65532"]
+             "--pids-limit", "512", "--cpus", "2", "--user", "65532:65532", "--ipc", "private", "--log-driver", "none",
+             "--shm-size", "64m"]
+    # A session has two volumes, each of which takes the engine milliseconds to make and to remove.
+    MOUNTS = ["--tmpfs", "/tmp:exec,uid=65532", "--tmpfs", "/workspace:exec,uid=65532", "--mount", "type=volume,target=/home/sandbox", "--mount",
+              "type=volume,target=/dev/terminals,volume-driver=local,volume-opt=type=devpts,volume-opt=device=devpts,"
+              '"volume-opt=o=newinstance,ptmxmode=0666,mode=0600,nosuid,noexec"']
 
     def __init__(self, image, command=("sleep", "3600"), plain=False, network="none"):
         self.name = f"husk-bench-{uuid.uuid4().hex[:12]}"
-        flags = [] if plain else [*self.FLAGS, "--tmpfs", "/tmp:exec,uid=65532", "--tmpfs", "/workspace:exec,uid=65532",
-                                  "--mount", "type=volume,target=/home/sandbox"]
+        flags = [] if plain else [*self.FLAGS, *self.MOUNTS]
         self.run = ["run", "--detach", "--rm", "--pull", "never", "--name", self.name, "--label", "husk.bench=1", "--network", network, *flags,
                     "--entrypoint", command[0], image, *command[1:]]
         began = time.perf_counter()

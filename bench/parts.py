@@ -254,7 +254,6 @@ class Bench:
             for connection in connections.values():
                 connection.close()
             self.http_rates(results, stdio, server)
-            self.http_files(results, server)
             self.fan_out(results, server)
         self.idle_readers(results)
         self.http_start(results)
@@ -297,8 +296,13 @@ class Bench:
         results.note_load()
         print(f"  {measure}", flush=True)
 
-    def http_files(self, results, server):
+    def http_files(self, results):
         """A file into a session and out of it. Unlike imports and exports, it is neither hashed nor kept."""
+        with serve.Serve(self.husk, self.folder / "http-files", HUSK_TRANSPORT="socket") as server:
+            self.copy_over_http(results, server)
+        results.note_load()
+
+    def copy_over_http(self, results, server):
         session, content = server.session(), os.urandom(FILE_MB * 1_000_000)
         path, got = f"/v1/sessions/{session}/files/home/sandbox/large", bytearray(len(content))
         connection = serve.Connection(server.address, server.key)
@@ -312,8 +316,6 @@ class Bench:
             got[:] = bytes(len(got))
         connection.close()
         server.stop_session(session)
-        results.note_load()
-        print("  files", flush=True)
 
     def fan_out(self, results, server):
         """One run's output to fifty readers. Each must get all of it."""
@@ -554,6 +556,6 @@ class Bench:
         self.stack.close()
 
 
-PARTS = {"calls": Bench.calls, "rates": Bench.rates, "http": Bench.http,
+PARTS = {"calls": Bench.calls, "rates": Bench.rates, "http": Bench.http, "http-files": Bench.http_files,
          "create-cold": Bench.create_cold, "create-warm": Bench.create_warm, "first": Bench.first,
          "start": Bench.start, "adapter": Bench.adapter, "files": Bench.files, "idle": Bench.idle, "growth": Bench.growth}

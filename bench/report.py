@@ -33,10 +33,10 @@ or could not be measured.
   starts it. **llm-sandbox** starts a process for each call, in a container of the same image.
   **jupyter_client inside** talks to an ipykernel in the same container.
 - **create, no network**: time until a session in a new container is ready, against `docker run` of
-  a `sleep` with the same flags plus the kernel's own start. **create, network**: the same, with the
-  engine's default network for `docker run`. **create, network of Husk**: `docker run` with the
-  network of sessions, on which sessions cannot reach each other. The engine starts a resolver of
-  names for each container of such a network.
+  a `sleep` with the same flags and mounts plus the kernel's own start. **create, network**: the
+  same, with the engine's default network for `docker run`. **create, network of Husk**: `docker
+  run` with the network of sessions, on which sessions cannot reach each other. The engine starts a
+  resolver of names for each container of such a network.
 - **first call after create**: `1+1` right after the answer of the create. It may wait until the
   interpreter has loaded what its first message did not need.
 - **create, warm**: the same with a warm container. **burst**: five creates in a row, three seconds

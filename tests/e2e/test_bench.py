@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
@@ -75,6 +76,15 @@ def test_broken_call_ends_the_benchmark(tmp_path, part, tool, changes):
                           timeout=2 * harness.PATIENCE)
     assert done.returncode == 1
     assert f"bench: {tool} failed" in done.stderr
+
+
+def test_files_over_http_are_measured():
+    done = subprocess.run([str(BENCH / "run"), "--quick", "http-files"], capture_output=True, text=True, timeout=2 * harness.PATIENCE)
+    assert "100 MB out over HTTP, MB/s:" in done.stdout, done.stderr
+    found = json.loads((harness.build_dir() / "bench.json").read_text())
+    for way in ("in", "out"):
+        assert found["measures"][f"HTTP: 100 MB {way}"]["values"]["rest"]["n"] >= 3
+        assert f"| HTTP: 100 MB {way}, MB/s | Husk, REST |" in report.page(found)
 
 
 def test_budget_without_a_figure_is_missed():
