@@ -13,5 +13,7 @@ struct page_file {
 };
 /* Ends with an entry without a path. */
 extern const struct page_file page_files[];
+/* The document of MCP Apps (mcp/apps.h): one self-contained HTML text. */
+extern const char page_app[];
 
 #endif

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "api/local.h"
+#include "api/page.h"
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/private-stdio.h"
@@ -52,6 +53,7 @@ static int serve(struct loop *loop, const struct config *config, int in_fd, int 
 		.in_fd = in_fd,
 		.out_fd = out_fd,
 		.extension = extension,
+		.app = page_app,
 		.on_end = on_end,
 		.ctx = &service,
 	});

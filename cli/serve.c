@@ -319,6 +319,7 @@ static int serve(struct service *s)
 	s->mcp = mcp_http_new(&(struct mcp_http_spec){ .loop = s->loop,
 						       .config = &s->config,
 						       .extension = s->extension,
+						       .app = page_app,
 						       .link = export_link,
 						       .seal = seal,
 						       .unseal = unseal,

@@ -15,6 +15,7 @@ struct run_context {
 	uint64_t timeout_seconds;
 	bool structured;   /* add structuredContent */
 	bool user_answers; /* the client's user answers the prompt, so the model needs no hint about it */
+	bool app;	   /* the client shows the document of MCP Apps */
 	bool interleaved;  /* text, picture, text, … instead of one text and then the pictures */
 	size_t max_chars;  /* limit of the text; 0 = ANSWER_CHARS */
 };

@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "base/json.h"
+#include "mcp/apps.h"
 #include "mcp/http-private.h"
 #include "mcp/messages.h"
 
@@ -94,6 +95,8 @@ static json_t *kept_capabilities(const json_t *all)
 	json_t *kept = json_object(), *asks = json_object_get(all, "elicitation");
 	if (asks)
 		json_object_set(kept, "elicitation", asks);
+	if (apps_declared(all))
+		json_object_set_new(kept, "extensions", apps_capability());
 	return kept;
 }
 

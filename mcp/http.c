@@ -531,6 +531,7 @@ void mcp_room_bind(struct mcp_room *room, struct connection *c)
 						    .conversation = room->conversation,
 						    .config = spec->config,
 						    .extension = spec->extension,
+						    .app = spec->app,
 						    .ops = &mcp_http_ops });
 	c->transport = room;
 	c->env.remote = true;

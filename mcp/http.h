@@ -44,6 +44,7 @@ struct mcp_http_spec {
 	struct loop *loop;
 	const struct config *config;	   /* must outlive it */
 	const struct extension *extension; /* must outlive it; NULL = none */
+	const char *app;		   /* the document of MCP Apps; static; NULL = none */
 	size_t sessions_max;		   /* sessions of older revisions; 0 = 1000 */
 	size_t sessions_per_key;	   /* 0 = 100 */
 	size_t unsent_max;		   /* a reader with more unsent bytes is disconnected; 0 = 1 MiB */

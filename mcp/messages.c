@@ -292,7 +292,10 @@ void messages_init(struct connection *c, const struct connection_spec *spec)
 {
 	*c = (struct connection){
 		.loop = spec->loop,
-		.env = { .conversation = spec->conversation, .config = spec->config, .loop = spec->loop },
+		.env = { .conversation = spec->conversation,
+			 .config = spec->config,
+			 .loop = spec->loop,
+			 .app = spec->app },
 		.extension = spec->extension,
 		.ops = spec->ops,
 		.legacy = revision_negotiate(NULL),

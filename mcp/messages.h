@@ -13,6 +13,7 @@ struct connection_spec {
 	struct conversation *conversation; /* must stay open until messages_release() or messages_cancel_all() */
 	const struct config *config;	   /* must outlive the connection */
 	const struct extension *extension; /* must outlive the connection; NULL = none */
+	const char *app;		   /* the document of MCP Apps; static; NULL = none */
 	const struct connection_ops *ops;
 };
 

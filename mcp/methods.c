@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/watchdog.h"
+#include "mcp/apps.h"
 #include "mcp/completion.h"
 #include "mcp/extension.h"
 #include "mcp/inputs.h"
@@ -29,10 +30,13 @@ static json_t *identity(struct connection *c)
 static void do_discover(struct connection *c, struct call *call, json_t *params)
 {
 	json_t *result = identity(c);
-	json_object_set_new(json_object_get(result, "capabilities"), "extensions",
-			    json_pack("{s:{}}", TASKS_EXTENSION));
+	json_t *extensions = json_pack("{s:{}}", TASKS_EXTENSION);
+	if (apps_known(c->env.app, call))
+		json_object_update_new(extensions, apps_capability());
+	json_object_set_new(json_object_get(result, "capabilities"), "extensions", extensions);
 	json_object_set_new(result, "supportedVersions", revision_supported());
-	call_set_cache_hints(call->revision, result, DISCOVER_TTL_MS, "public");
+	call_set_cache_hints(call->revision, result, DISCOVER_TTL_MS,
+			     apps_known(c->env.app, call) ? "private" : "public");
 	call_reply(call, result);
 }
 
@@ -51,6 +55,8 @@ static void do_initialize(struct connection *c, struct call *call, json_t *param
 	roots_declare(c, c->capabilities);
 	json_t *result = identity(c);
 	json_object_set_new(json_object_get(result, "capabilities"), "logging", json_object());
+	if (c->env.app && apps_declared(c->capabilities))
+		json_object_set_new(json_object_get(result, "capabilities"), "extensions", apps_capability());
 	json_object_set_new(result, "protocolVersion", json_string(c->legacy->name));
 	json_object_set_new(result, "serverInfo", call_server_info(c->legacy));
 	call_reply(call, result);
@@ -69,10 +75,11 @@ static void do_tools_list(struct connection *c, struct call *call, json_t *param
 		call_reply_error(call, RPC_INVALID_PARAMS, "Invalid params: unknown cursor", NULL);
 		return;
 	}
-	json_t *tools = tools_describe(&c->env, call->revision);
+	bool apps = apps_known(c->env.app, call);
+	json_t *tools = tools_describe(&c->env, call->revision, apps);
 	json_t *result = json_pack("{s:o}", "tools", tools);
 	extension_list(c, call, result);
-	call_set_cache_hints(call->revision, result, TOOLS_TTL_MS, "public");
+	call_set_cache_hints(call->revision, result, TOOLS_TTL_MS, apps ? "private" : "public");
 	call_reply(call, result);
 }
 
@@ -105,7 +112,7 @@ static void do_tools_call(struct connection *c, struct call *call, json_t *param
 		return;
 	}
 	call->knows_tasks = call->revision->modern && tasks_declared(params);
-	const struct tool *tool = tools_find(json_string_value(name));
+	const struct tool *tool = tools_of_request(&c->env, call, json_string_value(name));
 	if (!tool || json_string_length(name) != strlen(tool->name)) {
 		AUTO(freep) char *shown = rpc_excerpt(json_string_value(name));
 		AUTO(freep) char *text = xasprintf("Unknown tool: %s", shown);

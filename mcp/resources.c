@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "base/screen.h"
 #include "base/utf8.h"
+#include "mcp/apps.h"
 #include "mcp/extension.h"
 #include "mcp/result.h"
 #include "mcp/rpc.h"
@@ -98,6 +99,8 @@ static void list_done(void *ctx, const struct export_info *v, size_t n, const st
 	json_t *result = json_pack("{s:o}", "resources", list);
 	if (first_page)
 		extension_list(first_page, call, result);
+	if (first_page && apps_known(first_page->env.app, call))
+		json_array_append_new(list, apps_describe());
 	if (n == PAGE)
 		json_object_set_new(result, "nextCursor",
 				    json_sprintf("%llu.%s", (unsigned long long)v[n - 1].created_ms, v[n - 1].id));
@@ -362,6 +365,10 @@ void resources_read(struct connection *c, struct call *call, json_t *params)
 	}
 	call->args = json_pack("{s:O}", "uri", uri);
 	call->env = &c->env;
+	if (streq(json_string_value(uri), APPS_URI) && apps_known(c->env.app, call)) {
+		apps_read(call, c->env.app);
+		return;
+	}
 	if (strncmp(json_string_value(uri), RUN_PREFIX, strlen(RUN_PREFIX)) == 0) {
 		read_run(c, call);
 		return;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "mcp/apps.h"
 #include "mcp/display.h"
 #include "mcp/text.h"
 
@@ -230,6 +231,8 @@ json_t *result_of_run(const struct run_result *run, const struct run_context *ct
 		append_pictures(json_object_get(result, "content"), &pictures);
 	pictures_release(&pictures);
 	json_object_set_new(result, "_meta", json_pack("{s:o}", RESULT_META, fields));
+	if (ctx->app && apps_show_more(run))
+		apps_refer(result, /* app_only= */ false);
 	if (structured)
 		json_object_set_new(result, "structuredContent", structured);
 	return result;

@@ -147,6 +147,7 @@ struct server *server_new(const struct server_spec *spec)
 								 .conversation = spec->conversation,
 								 .config = spec->config,
 								 .extension = spec->extension,
+								 .app = spec->app,
 								 .ops = &connection_ops });
 	s->lines = lines_new(spec->loop, spec->in_fd, spec->out_fd, &limits, &ops, s);
 	if (!s->lines) {

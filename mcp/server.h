@@ -17,6 +17,7 @@ struct server_spec {
 	const struct config *config;	   /* must outlive the server */
 	int in_fd, out_fd;		   /* owned by the server, on success and on failure */
 	const struct extension *extension; /* must outlive the server; NULL = none */
+	const char *app;		   /* the document of MCP Apps; static; NULL = none */
 	/* gave_up means that the client did not read its answers. */
 	void (*on_end)(void *ctx, bool gave_up);
 	void *ctx;

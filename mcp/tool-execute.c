@@ -1,6 +1,7 @@
 /* The tools execute_code and execute_terminal, which differ only in what they run. */
 #include "base/alloc.h"
 #include "base/json.h"
+#include "mcp/apps.h"
 #include "mcp/inputs.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
@@ -288,6 +289,7 @@ static void execute_done(void *ctx, const struct run_result *result, const struc
 	}
 	struct run_context context = context_of(call_env(call), args->session_id, kind_of(call), args->timeout);
 	context.structured &= call->revision->structured;
+	context.app = apps_known(call_env(call)->app, call);
 	if (user_answers(call, result)) {
 		prompt_user(call, result, &context);
 		return;
@@ -341,6 +343,7 @@ static void execute_heavy(void *ctx, struct run_result *result)
 	w->session_id = xstrdup(args->session_id);
 	w->context = context_of(call_env(call), w->session_id, kind_of(call), args->timeout);
 	w->context.structured &= call->revision->structured;
+	w->context.app = apps_known(call_env(call)->app, call);
 	w->before = take_before(call);
 	w->result = *result;
 	*result = (struct run_result){ 0 };
@@ -508,6 +511,7 @@ const struct tool tool_execute_code = {
 	.title = "Run code in a session",
 	.open_world = true,
 	.fields_in_meta = true,
+	.has_output = true,
 	.describe = code_describe,
 	.args = code_table,
 	.args_size = sizeof(struct execute_args),
@@ -523,6 +527,7 @@ const struct tool tool_execute_terminal = {
 	.title = "Run a shell command in a session",
 	.open_world = true,
 	.fields_in_meta = true,
+	.has_output = true,
 	.describe = terminal_describe,
 	.args = terminal_table,
 	.args_size = sizeof(struct execute_args),

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "mcp/apps.h"
 #include "mcp/result.h"
 #include "mcp/shown.h"
 
@@ -21,6 +22,11 @@ const struct tool *tools_find(const char *name)
 		if (streq(tools[i]->name, name))
 			return tools[i];
 	return NULL;
+}
+
+const struct tool *tools_of_request(const struct tool_env *env, const struct call *call, const char *name)
+{
+	return apps_known(env->app, call) && streq(name, tool_show_run.name) ? &tool_show_run : tools_find(name);
 }
 
 static void *new_args(const struct tool *tool, const struct tool_env *env)
@@ -65,11 +71,20 @@ static json_t *describe_one(const struct tool *tool, const struct tool_env *env,
 	return o;
 }
 
-json_t *tools_describe(const struct tool_env *env, const struct revision *revision)
+json_t *tools_describe(const struct tool_env *env, const struct revision *revision, bool apps)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
-		json_array_append_new(list, describe_one(tools[i], env, revision));
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		json_t *o = describe_one(tools[i], env, revision);
+		if (apps && tools[i]->has_output)
+			apps_refer(o, /* app_only= */ false);
+		json_array_append_new(list, o);
+	}
+	if (apps) {
+		json_t *o = describe_one(&tool_show_run, env, revision);
+		apps_refer(o, /* app_only= */ true);
+		json_array_append_new(list, o);
+	}
 	return list;
 }
 

@@ -18,6 +18,7 @@ struct tool_env {
 	struct strv roots;	       /* the roots received so far: absolute folders */
 	struct loop *loop;	       /* NULL = do everything on the loop */
 	struct connection *connection; /* NULL = the client cannot be asked for input */
+	const char *app;	       /* the document of MCP Apps (apps.h); NULL = none */
 	/* The address of an export for the client of a request, which works without a key for a day. The caller owns it.
 	 * May return NULL, and may be NULL: there is no such address. */
 	char *(*link)(const struct call *call, const char *export_id);
@@ -33,6 +34,7 @@ struct tool {
 	bool open_world;
 	enum scope scope;    /* what a key needs to call it */
 	bool fields_in_meta; /* results are text and images; the fields are in _meta (see result.h) */
+	bool has_output;     /* the document of MCP Apps shows what it does (apps.h) */
 	/* The description for a model: essentials first, at most TOOL_TEXT_MAX bytes. The caller owns it. */
 	char *(*describe)(const struct tool_env *env);
 	const struct arg *args;
@@ -65,12 +67,15 @@ extern const struct tool tool_import_files;
 extern const struct tool tool_export_files;
 extern const struct tool tool_stop_session;
 extern const struct tool tool_session_info;
+extern const struct tool tool_show_run;
 
 /* Returns NULL past the last tool. */
 const struct tool *tools_nth(size_t i);
 const struct tool *tools_find(const char *name);
-/* The entries of tools/list in the form of the revision. New reference. */
-json_t *tools_describe(const struct tool_env *env, const struct revision *revision);
+/* The tool that a request calls. Includes the tools of MCP Apps if the client knows them. */
+const struct tool *tools_of_request(const struct tool_env *env, const struct call *call, const char *name);
+/* The entries of tools/list in the form of the revision. apps: the client knows MCP Apps. New reference. */
+json_t *tools_describe(const struct tool_env *env, const struct revision *revision, bool apps);
 /* Instructions for the client's model about this server; at most TOOL_TEXT_MAX bytes. The caller owns it. */
 char *tools_instructions(const struct tool_env *env);
 /* Decodes the arguments and starts the tool. The request is answered now or later. args (an object or NULL) is

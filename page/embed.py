@@ -3,7 +3,8 @@
 
 The libraries come from npm, as package-lock.json pins them by hash; they are installed into the build folder once for
 each lockfile. There is no bundler: each module stays a file. Its name gets a hash of its content, so that browsers keep
-it forever, and imports are changed to these names. Comments of license texts stay.
+it forever, and imports are changed to these names. Comments of license texts stay. The document of MCP Apps is one file,
+uncompressed, because clients get it as text.
 """
 
 import gzip
@@ -14,7 +15,12 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+
+from bundle import bundle  # noqa: E402
+
 LIMIT = 300 << 10
+APP_LIMIT = 120 << 10
 MANIFEST = ("package.json", "package-lock.json", ".npmrc")
 # Bare name of an import -> file below node_modules.
 LIBRARIES = {
@@ -90,6 +96,16 @@ class Page:
         self.names[path] = self.add(path.stem.replace(".module", ""), ".js", text.encode())
         return self.names[path]
 
+    def app(self, path):
+        """A document in one piece."""
+        def find(importer, wanted):
+            return self.modules / LIBRARIES[wanted] if wanted in LIBRARIES else (importer.parent / wanted).resolve()
+
+        def find_style(name):
+            return next(place / name for place in (path.parent, self.sources) if (place / name).exists())
+
+        return bundle(path, find_style, find).encode()
+
     def style(self, path):
         return self.add(path.stem, ".css", path.read_bytes())
 
@@ -106,21 +122,29 @@ class Page:
         self.files[path.name] = REFERENCE.sub(rename, path.read_text()).encode()
 
 
-def write(page, output):
+def escaped(data):
+    text = "".join(f"\\{byte:03o}" for byte in data)
+    return [f'\t"{text[at:at + 400]}"' for at in range(0, len(text), 400)]
+
+
+def write(page, app, output):
     lines = ["/* Made by page/embed.py. */", '#include "api/page.h"', ""]
     rows, total = [], 0
     for i, (path, content) in enumerate(sorted(page.files.items())):
         packed = gzip.compress(content, 9, mtime=0)
         total += len(packed)
-        escaped = "".join(f"\\{byte:03o}" for byte in packed)
         lines.append(f"static const char file_{i}[] =")
-        lines += [f'\t"{escaped[at:at + 400]}"' for at in range(0, len(escaped), 400)]
+        lines += escaped(packed)
         lines[-1] += ";"
         digest = hashlib.sha256(content).hexdigest()[:16]
         rows.append(f'\t{{ "{path}", "{TYPES[pathlib.Path(path).suffix]}", "\\"{digest}\\"", file_{i}, {len(packed)} }},')
     if total > LIMIT:
         fail(f"the page has {total} bytes compressed, at most {LIMIT} are allowed")
     lines += ["", "const struct page_file page_files[] = {", *rows, "\t{ 0 },", "};", ""]
+    if len(app) > APP_LIMIT:
+        fail(f"the document of MCP Apps has {len(app)} bytes, at most {APP_LIMIT} are allowed")
+    lines += ["const char page_app[] =", *escaped(app)]
+    lines[-1] += ";\n"
     output.write_text("\n".join(lines))
 
 
@@ -129,7 +153,7 @@ def main():
     page = Page(sources, install(sources, folder))
     for path in sorted(sources.glob("*.html")):
         page.document(path)
-    write(page, output)
+    write(page, page.app(sources / "mcp" / "output.html"), output)
 
 
 if __name__ == "__main__":

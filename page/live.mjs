@@ -64,7 +64,10 @@ class Live extends Watched {
   }
 
   async refresh() {
-    if (this.refreshing) return;
+    if (this.refreshing) {
+      this.refreshAgain = true; // the answer may not have what has just changed
+      return;
+    }
     this.refreshing = true;
     try {
       const { sessions } = await get(`/v1/sessions?all=true&brief=true${this.withEnded ? "&ended=true" : ""}`);
@@ -78,6 +81,9 @@ class Live extends Watched {
     }
     this.refreshing = false;
     this.changed();
+    if (!this.refreshAgain) return;
+    this.refreshAgain = false;
+    await this.refresh();
   }
 
   find(id) {

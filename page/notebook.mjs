@@ -1,13 +1,28 @@
 // The runs of a session in their order, as they happen, and the line that starts the next one.
 import { html, useEffect, useLayoutEffect, useRef, useState, useTick } from "./html.mjs";
-import { Blocks, pictureOf } from "./output.mjs";
-import { count, duration, exact } from "./format.mjs";
+import { Blocks, Notes, pictureOf } from "./output.mjs";
+import { path } from "./api.mjs";
+import { duration, exact } from "./format.mjs";
 import { Code } from "./highlight.mjs";
 import { Prompt } from "./prompt.mjs";
 import { router, useRouter } from "./router.mjs";
+import { endingWords } from "./run.mjs";
 import { State } from "./widgets.mjs";
 
 const NEAR = 80; // pixels from the end that still count as the end
+
+// Contents by address: the server gives them a policy that keeps them apart from the page.
+function sourceOf(session) {
+  const address = (run, part, type) => {
+    const name = part.event ? `@${part.event}` : String(part.index);
+    return `${path("sessions", session, "runs", run, "outputs", name)}?type=${encodeURIComponent(type)}`;
+  };
+  return {
+    frame: (run, part) => ({ src: `${address(run, part, "text/html")}&frame=true` }),
+    svg: (run, part) => address(run, part, "image/svg+xml"),
+    open: (run, index) => router.set({ picture: `${run}.${index}` }),
+  };
+}
 
 function Took({ run }) {
   useTick(run.state === "running" ? 1000 : 3600000);
@@ -17,18 +32,6 @@ function Took({ run }) {
   if (run.state === "queued") return html`<span class="muted">queued</span>`;
   if (run.failed) return html`<${State} name="failed" words=${run.error?.type || endingWords(run)} />`;
   return html`<span class="muted" title=${exact(run.ended_ms)}>${took}</span>`;
-}
-
-export function endingWords(run) {
-  const words = {
-    oom: "out of memory",
-    kernel_died: "the interpreter died",
-    container_died: "the session died",
-    session_lost: "session lost",
-    not_run: "not run",
-  };
-  if (run.ending === "error" && run.exit_code) return `exit code ${run.exit_code}`;
-  return words[run.ending] || run.ending || "ended";
 }
 
 function Cell({ runs, run, selected, language }) {
@@ -75,14 +78,8 @@ ${run.kind === "command" && html`<span class="dollar" aria-hidden="true">$ </spa
     </div>
     <div class="took"><${Took} run=${run} /></div>
     <div class="results">
-      ${run.dropped_bytes ? html`<p class="note">${count(run.dropped_bytes, "byte")} of older output are no longer kept.</p>` : null}
-      <${Blocks} session=${runs.id} run=${run} />
-      ${
-        run.failed && run.ending !== "error"
-          ? html`<p class="note bad">${endingWords(run)}${run.detail ? `: ${run.detail}` : ""}</p>`
-          : null
-      }
-      ${run.lost_variables ? html`<p class="note bad">The interpreter was restarted; these variables are gone: ${run.lost_variables}</p>` : null}
+      <${Blocks} source=${sourceOf(runs.id)} run=${run} />
+      <${Notes} run=${run} />
       ${run.loadError && html`<p class="note">${run.loadError.message}</p>`}
     </div>
   </article>`;
@@ -94,7 +91,7 @@ function Viewer({ runs }) {
   const dialog = useRef();
   const all = runs.list.flatMap((run) =>
     run.blocks.flatMap((block, i) =>
-      pictureOf(runs.id, run.number, block) ? [{ id: `${run.number}.${i}`, run, block }] : [],
+      pictureOf(sourceOf(runs.id), run.number, block) ? [{ id: `${run.number}.${i}`, run, block }] : [],
     ),
   );
   const at = all.findIndex((one) => one.id === wanted);
@@ -121,7 +118,7 @@ function Viewer({ runs }) {
     ${
       at >= 0 &&
       html`<img
-          src=${pictureOf(runs.id, all[at].run.number, all[at].block)}
+          src=${pictureOf(sourceOf(runs.id), all[at].run.number, all[at].block)}
           alt="picture of run ${all[at].run.number}"
         />
         <div class="viewer-bar">

@@ -1,30 +1,28 @@
 // Outputs of runs. Content of sessions is text, a picture, or a document in a sandboxed frame that has an origin of
 // its own: it never becomes part of this document.
+//
+// A source says where contents are: frame(run, part) returns properties of a frame with the HTML, svg(run, part) an
+// address of the drawing, and open(run, index) shows a picture in full size (optional). With `live`, charts are shown
+// interactively at once.
 import { html, useEffect, useMemo, useRef, useState } from "./html.mjs";
-import { path } from "./api.mjs";
-import { size, visible } from "./format.mjs";
+import { count, size, visible } from "./format.mjs";
 import { LineBuffer, Lines } from "./lines.mjs";
-import { router } from "./router.mjs";
+import { endingWords } from "./run.mjs";
 
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const FRAME_MIN = 24;
 const FRAME_MAX = 900;
 const SOURCE_MAX = 200000;
 
-export function outputUrl(session, run, part, type) {
-  const name = part.event ? `@${part.event}` : String(part.index);
-  return `${path("sessions", session, "runs", run, "outputs", name)}?type=${encodeURIComponent(type)}`;
-}
-
-export function pictureOf(session, run, part) {
+export function pictureOf(source, run, part) {
   const type = PICTURES.find((one) => part.data && part.data[one]);
   if (type) return `data:${type};base64,${part.data[type].replace(/\s/g, "")}`;
-  if (part.data && part.data["image/svg+xml"]) return outputUrl(session, run, part, "image/svg+xml");
+  if (part.data && part.data["image/svg+xml"]) return source.svg(run, part);
   return null;
 }
 
 // The frame tells its height; it can tell nothing else.
-function Frame({ url }) {
+function Frame({ content }) {
   const frame = useRef();
   const [height, setHeight] = useState(120);
   useEffect(() => {
@@ -43,20 +41,19 @@ function Frame({ url }) {
     referrerpolicy="no-referrer"
     loading="lazy"
     title="HTML output, in a sandbox"
-    src="${url}&frame=true"
+    ...${content}
     style=${{ height: `${height}px` }}
   ></iframe>`;
 }
 
-function Picture({ session, run, part, index }) {
-  const url = pictureOf(session, run, part);
-  return html`<button
-    type="button"
-    class="picture"
-    title="Full size"
-    onClick=${() => router.set({ picture: `${run}.${index}` })}
-  >
-    <img src=${url} alt=${visible(part.data["text/plain"] || "picture")} />
+function Picture({ source, run, part, index }) {
+  const image = html`<img
+    src=${pictureOf(source, run, part)}
+    alt=${visible(part.data["text/plain"] || "picture")}
+  />`;
+  if (!source.open) return html`<div class="picture">${image}</div>`;
+  return html`<button type="button" class="picture" title="Full size" onClick=${() => source.open(run, index)}>
+    ${image}
   </button>`;
 }
 
@@ -69,29 +66,30 @@ function PlainText({ text }) {
   return html`<${Lines} buffer=${buffer} tone="" label="value" />`;
 }
 
-function Rich({ session, run, part, index }) {
+function Rich({ source, run, part, index }) {
   const data = part.data || {};
-  const hasPicture = Boolean(pictureOf(session, run, part));
+  const hasPicture = Boolean(pictureOf(source, run, part));
   const hasHtml = Boolean(data["text/html"]);
-  const [live, setLive] = useState(!hasPicture);
+  const [live, setLive] = useState(Boolean(source.live) || !hasPicture);
+  if (part.loading) return html`<p class="note">Loading ${size(part.loading)} …</p>`;
   if (!Object.keys(data).length) return html`<p class="note">This output was too large to keep.</p>`;
   if (hasHtml && live)
     return html`<div>
-      <${Frame} url=${outputUrl(session, run, part, "text/html")} />
+      <${Frame} content=${source.frame(run, part)} />
       ${hasPicture && html`<button type="button" class="quiet" onClick=${() => setLive(false)}>Show the picture</button>`}
     </div>`;
   if (hasPicture)
     return html`<div>
-      <${Picture} session=${session} run=${run} part=${part} index=${index} />
+      <${Picture} source=${source} run=${run} part=${part} index=${index} />
       ${hasHtml && html`<button type="button" class="quiet" onClick=${() => setLive(true)}>Show it interactively</button>`}
     </div>`;
   for (const type of ["text/markdown", "text/latex", "text/plain"])
     if (data[type]) return html`<${PlainText} text=${data[type]} />`;
   const [type] = Object.keys(data);
-  const source = typeof data[type] === "string" ? data[type] : JSON.stringify(data[type], null, 1);
+  const text = typeof data[type] === "string" ? data[type] : JSON.stringify(data[type], null, 1);
   return html`<details>
-    <summary>${type}, ${size(source.length)}</summary>
-    <${PlainText} text=${source.slice(0, SOURCE_MAX)} />
+    <summary>${type}, ${size(text.length)}</summary>
+    <${PlainText} text=${text.slice(0, SOURCE_MAX)} />
   </details>`;
 }
 
@@ -111,7 +109,29 @@ function Failure({ error }) {
   </div>`;
 }
 
-export function Blocks({ session, run }) {
+// PID 1 keeps the beginning and the end of long output. A line in the text marks the place.
+function Cut({ run }) {
+  if (run.state !== "ended" || !(run.stdout_truncated || run.stderr_truncated)) return null;
+  const bytes = (run.stdout_bytes || 0) + (run.stderr_bytes || 0);
+  const kept = run.kept_whole ? "All of it" : "Its first 16 MB";
+  return html`<p class="note cut">
+    The output was cut: the program printed ${size(bytes)}, and only the beginning and the end are shown.${" "}
+    ${run.kept_run ? html`${kept} is in <code>~/.husk/runs/${run.kept_run}.txt</code> of the session.` : ""}
+  </p>`;
+}
+
+export function Notes({ run }) {
+  return html`${run.dropped_bytes ? html`<p class="note">${count(run.dropped_bytes, "byte")} of older output are no longer kept.</p>` : null}
+    <${Cut} run=${run} />
+    ${
+      run.failed && run.ending !== "error"
+        ? html`<p class="note bad">${endingWords(run)}${run.detail ? `: ${visible(run.detail)}` : ""}</p>`
+        : null
+    }
+    ${run.lost_variables ? html`<p class="note bad">The interpreter was restarted; these variables are gone: ${visible(run.lost_variables)}</p>` : null}`;
+}
+
+export function Blocks({ source, run }) {
   return run.blocks.map((block, i) => {
     if (block.kind === "stdout" || block.kind === "stderr")
       return html`<${Lines} key=${i} buffer=${block.buffer} tone=${block.kind} label="output of run ${run.number}" />`;
@@ -121,6 +141,6 @@ export function Blocks({ session, run }) {
         <span class="mark">asks</span
         ><q>${visible(block.text) || "(see the output)"}</q>${block.answered ? " answered" : ""}
       </p>`;
-    return html`<${Rich} key=${i} session=${session} run=${run.number} part=${block} index=${i} />`;
+    return html`<${Rich} key=${i} source=${source} run=${run.number} part=${block} index=${i} />`;
   });
 }

@@ -1,9 +1,9 @@
 // Details of one run, beside the notebook: when and how it ran, and what the model saw of it.
-import { Fragment, html, useEffect, useState } from "./html.mjs";
+import { Fragment, html, useEffect } from "./html.mjs";
 import { path } from "./api.mjs";
 import { clock, count, duration, exact, size, visible } from "./format.mjs";
-import { endingWords } from "./notebook.mjs";
 import { router, useRouter } from "./router.mjs";
+import { endingWords } from "./run.mjs";
 import { Copy, ErrorBox, State, When } from "./widgets.mjs";
 
 function Seen({ answer, index, total }) {
@@ -73,11 +73,11 @@ function Facts({ run }) {
 
 export function Side({ runs, number }) {
   const wide = useRouter().query.get("wide") === "true";
-  const [error, setError] = useState(null);
   const run = runs.run(number);
+  // After a gap, the run is another object, which is empty until it is read.
   useEffect(() => {
-    runs.load(number).catch(setError);
-  }, [number]);
+    runs.load(number);
+  }, [run]);
   const answers = run.answers || [];
   return html`<aside class="side ${wide ? "wide" : ""}" aria-label="Run ${number}">
     <header>
@@ -94,7 +94,7 @@ export function Side({ runs, number }) {
         ✕
       </button>
     </header>
-    <${ErrorBox} error=${error || run.loadError} />
+    <${ErrorBox} error=${run.loadError} />
     <${Facts} run=${run} />
     <${Outputs} runs=${runs} run=${run} />
     <h2 class="section">What the model saw</h2>

@@ -10,8 +10,7 @@ export function Variables({ runs }) {
   const [filter, setFilter] = useState("");
   useEffect(() => {
     runs.readInfo();
-    runs.onEnded = () => runs.readInfo();
-  }, [runs]);
+  }, [runs, runs.endedCount]);
   if (!runs.info) return html`<p class="muted">Reading …</p>`;
   const list = (usage?.variables || []).filter((v) => v.name.toLowerCase().includes(filter.toLowerCase()));
   if (!usage?.has_variables || !usage.variables.length)

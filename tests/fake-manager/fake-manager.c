@@ -48,6 +48,8 @@ struct op {
 	struct read_request read;
 	struct task_request task;
 	struct await_request await;
+	struct runs_request runs;
+	struct run_record_request record;
 	char *text;
 	char *session_id;
 };
@@ -458,6 +460,57 @@ struct op *manager_info(struct conversation *c, const struct info_request *req, 
 	struct op *op = op_new(m, finish_info, 0);
 	op->info = *req;
 	op->session_id = xstrdup(req->session_id);
+	return op;
+}
+
+/* --- records: run 3 has printed "hello" and shown 400,000 bytes of HTML ------------------------------------------------- */
+
+static void finish_runs(struct op *op)
+{
+	op->runs.on_done(op->runs.ctx, &(struct run_record){ .number = 3 }, 1, /* more= */ false, NULL);
+}
+
+static void finish_record(struct op *op)
+{
+	AUTO(freep) char *data = xmalloc(400001);
+	for (size_t i = 0; i < 200000; i++)
+		memcpy(data + 2 * i, "é", 2);
+	data[400000] = '\0';
+	struct mime_part types[] = { { .type = (char *)"text/html", .data = data, .len = 400000 },
+				     { .type = (char *)"text/plain", .data = (char *)"chart", .len = 5 } };
+	struct mime_bundle bundle = { .parts = types, .n = ARRAY_LEN(types) };
+	const struct record_part parts[] = { { .kind = PART_STDOUT, .text = "hello", .len = 5, .event = 5 },
+					     { .kind = PART_DISPLAY, .bundle = &bundle, .event = 6 } };
+	const struct run_record record = { .number = op->record.number,
+					   .kind = RUN_CODE,
+					   .text = "show()",
+					   .len = 6,
+					   .state = RECORD_RUNNING,
+					   .parts = parts,
+					   .n_parts = ARRAY_LEN(parts),
+					   .journal = 7 };
+	AUTO(fail_release) struct fail f = { 0 };
+	cause_set(&f, FAIL_NOT_FOUND, CAUSE_NO_RUN, "there is no record of run %llu in this session",
+		  (unsigned long long)op->record.number);
+	bool known = op->record.number == 3;
+	op->record.on_done(op->record.ctx, known ? &record : NULL, known ? NULL : &f);
+}
+
+struct op *manager_runs(struct conversation *c, const struct runs_request *req, struct fail *f)
+{
+	if (check_session(req->session_id, f) < 0)
+		return NULL;
+	struct op *op = op_new(c->manager, finish_runs, 0);
+	op->runs = *req;
+	return op;
+}
+
+struct op *manager_run_record(struct conversation *c, const struct run_record_request *req, struct fail *f)
+{
+	if (check_session(req->session_id, f) < 0)
+		return NULL;
+	struct op *op = op_new(c->manager, finish_record, 0);
+	op->record = *req;
 	return op;
 }
 

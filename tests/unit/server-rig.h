@@ -78,6 +78,7 @@ UNUSED static int set_up(void **state)
 	r->server = server_new(&(struct server_spec){ .loop = r->loop,
 						      .conversation = conversation_open(r->manager, NULL),
 						      .config = &config,
+						      .app = "<!doctype html>",
 						      .in_fd = in[0],
 						      .out_fd = out[1],
 						      .on_end = on_end,

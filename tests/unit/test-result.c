@@ -129,6 +129,25 @@ static void fields_are_complete(void **state)
 	assert_true(json_equal(fields_of(both), json_object_get(both, "structuredContent")));
 }
 
+static void html_refers_to_the_document_of_apps(void **state)
+{
+	struct mime_part html = { .type = (char *)"text/html", .data = (char *)"<b>", .len = 3 };
+	struct run_result run = ok_run(empty);
+	struct run_context apps = code;
+	apps.app = true;
+	json_auto_t *plain = result_of_run(in_order(&run), &apps);
+	assert_null(json_object_get(json_object_get(plain, "_meta"), "ui"));
+	run.result = (struct mime_bundle){ .parts = &html, .n = 1 };
+	json_auto_t *with = result_of_run(in_order(&run), &apps), *without = result_of_run(in_order(&run), &code);
+	json_t *meta = json_object_get(with, "_meta");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(meta, "ui"), "resourceUri")),
+			    "ui://husk/output");
+	assert_string_equal(json_string_value(json_object_get(meta, "ui/resourceUri")), "ui://husk/output");
+	json_object_del(meta, "ui");
+	json_object_del(meta, "ui/resourceUri");
+	assert_true(json_equal(with, without));
+}
+
 static void long_text_keeps_head_and_tail_of_each_part(void **state)
 {
 	AUTO(freep) char *out = xmalloc(400001);
@@ -614,6 +633,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results_are_worded_for_models),
 		cmocka_unit_test(fields_are_complete),
+		cmocka_unit_test(html_refers_to_the_document_of_apps),
 		cmocka_unit_test(long_text_keeps_head_and_tail_of_each_part),
 		cmocka_unit_test(long_texts_are_counted_in_meta),
 		cmocka_unit_test(a_second_cut_counts_correctly),
