@@ -129,6 +129,17 @@ static int check_body(struct http_parser *p)
 	return 0;
 }
 
+/* A target such as "http://host/path" names its host itself. If Host named another one, a proxy might use the one and
+ * we the other. */
+static bool target_has_host(const struct http_head *h, const char *host)
+{
+	const char *target = (const char *)h->target.data, *authority = strstr(target, "://");
+	if (*target == '/' || !authority)
+		return true;
+	size_t n = strcspn(authority += 3, "/?#");
+	return host && strlen(host) == n && strncasecmp(authority, host, n) == 0;
+}
+
 static int check_request(struct http_parser *p)
 {
 	struct http_head *h = &p->head;
@@ -137,6 +148,8 @@ static int check_request(struct http_parser *p)
 		return set_wrong(p, 400, "there is more than one Host field");
 	if (!hosts && h->minor == 1)
 		return set_wrong(p, 400, "the Host field is missing");
+	if (!target_has_host(h, http_fields_get(&h->fields, "host")))
+		return set_wrong(p, 400, "the target and Host name different hosts");
 	return 0;
 }
 

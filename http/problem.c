@@ -44,7 +44,7 @@ const char *http_problem_hint(int status)
 	case 500:
 		return "The log of the server has more.";
 	case 501:
-		return "Use another way.";
+		return "Send a request that this server supports.";
 	case 505:
 		return "Send HTTP/1.1.";
 	default:

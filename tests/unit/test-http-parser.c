@@ -163,6 +163,10 @@ static void malformed_heads_are_refused(void **state)
 	REQUEST("GET / HTTP/1.1\r\n" HOST "A: b\rC: d\r\n\r\n", "400 the head has a carriage return inside a line");
 	REQUEST("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400 there is more than one Host field");
 	REQUEST("GET / HTTP/1.1\r\nA: b\r\n\r\n", "400 the Host field is missing");
+	REQUEST("GET http://b/x HTTP/1.1\r\nHost: a\r\n\r\n", "400 the target and Host name different hosts");
+	REQUEST("GET http://a HTTP/1.0\r\n\r\n", "400 the target and Host name different hosts");
+	REQUEST("GET http://a:1?q HTTP/1.1\r\nHost: a\r\n\r\n", "400 the target and Host name different hosts");
+	REQUEST("GET http://b@a/ HTTP/1.1\r\nHost: a\r\n\r\n", "400 the target and Host name different hosts");
 	REQUEST("GET /\r\n\r\n", "400 the request line is not 'METHOD TARGET HTTP/1.1'");
 	REQUEST("GET / a HTTP/1.1\r\n" HOST "\r\n", "400 the request line has a space in its target");
 	REQUEST("GET  / HTTP/1.1\r\n" HOST "\r\n", "400 the request line has a space in its target");
