@@ -150,10 +150,21 @@ static void events_defaults(const struct exchange *x UNUSED, void *query, void *
 	q->limit = EVENTS_MAX;
 }
 
+static bool check_only(struct exchange *x, const char *only)
+{
+	bool known = !only;
+	for (int kind = JOURNAL_SESSION_CREATED; kind < JOURNAL_GAP; kind++)
+		known |= stream_shows(only, /* quiet= */ false, (enum journal_kind)kind);
+	if (!known)
+		exchange_problem(x, 400, "The query: only is neither an event nor the first word of one.",
+				 "Use session, run, files or limit, or one event such as run.ended.");
+	return known;
+}
+
 static void read_events(struct exchange *x, struct journal_request journal, bool ended)
 {
 	const struct events_query *query = x->query;
-	if (stream_after(x, query->after, &journal.after) < 0)
+	if (!check_only(x, query->only) || stream_after(x, query->after, &journal.after) < 0)
 		return;
 	if (!exchange_accepts(x, "text/event-stream")) {
 		poll_begin(x, journal);

@@ -32,6 +32,7 @@ static const struct {
 	{ CAUSE_IS_DIRECTORY, 409 }, { CAUSE_NOT_FILE, 409 },	   { CAUSE_FILE_EXISTS, 409 },
 	{ CAUSE_NOT_EMPTY, 409 },    { CAUSE_FILE_CHANGED, 412 },  { CAUSE_NO_ROOM, 507 },
 	{ CAUSE_FILE_LIMIT, 422 },   { CAUSE_PORT_REFUSED, 502 },  { CAUSE_INTERPRETER_BUSY, 409 },
+	{ CAUSE_RUN_TOLD, 409 },
 };
 
 int problem_status(const struct fail *f)
@@ -56,6 +57,10 @@ static const char *hint_of(enum cause cause, int status)
 		return "GET /v1/sessions?all=true lists the sessions; Husk-Conversation names a conversation.";
 	case CAUSE_NO_RUN:
 		return "GET /v1/sessions/ID/runs lists the runs.";
+	case CAUSE_RUN_TOLD:
+		return "GET on the run has its result.";
+	case CAUSE_PORT_REFUSED:
+		return "Start a server in the session that listens on this port, then try again.";
 	case CAUSE_FILE_DENIED:
 		return "Name a file that the user of the session may change.";
 	case CAUSE_NO_FILE:
@@ -67,11 +72,11 @@ static const char *hint_of(enum cause cause, int status)
 
 json_t *problem_body(int status, const struct fail *f, bool remote)
 {
-	const char *cause = cause_of(f) ? cause_name(cause_of(f)) : NULL, *kind = kinds[f->kind].name;
+	/* A session of another tenant is answered like a missing one. */
+	enum cause why = f->kind == FAIL_FOREIGN ? CAUSE_NO_SESSION : cause_of(f);
+	const char *cause = why ? cause_name(why) : NULL, *kind = kinds[f->kind].name;
 	AUTO(fail_release) struct fail shown = { 0 };
 	fail_for_client(&shown, f, remote);
-	if (f->kind == FAIL_FOREIGN)
-		cause = cause_name(CAUSE_NO_SESSION);
 	json_t *out = json_object();
 	json_object_set_new(out, "type", json_sprintf("urn:husk:problem:%s", cause ? cause : kind));
 	json_object_set_new(out, "title", json_string(http_status_phrase(status)));
@@ -80,7 +85,7 @@ json_t *problem_body(int status, const struct fail *f, bool remote)
 	json_object_set_new(out, "kind", json_string(kind));
 	json_object_set_new(out, "cause", json_string(cause ? cause : kind));
 	/* Programs of this user word the next step themselves. */
-	const char *hint = shown.hint ? shown.hint : remote ? hint_of(cause_of(f), status) : NULL;
+	const char *hint = shown.hint ? shown.hint : remote ? hint_of(why, status) : NULL;
 	if (hint)
 		json_object_set_new(out, "hint", json_text(hint));
 	return out;

@@ -130,6 +130,16 @@ static int labels_text(const json_t *labels, char **ret, struct fail *f)
 		       0;
 }
 
+static void refuse_language(struct fail *f, const char *name)
+{
+	AUTO(buf_release) struct buf known = { 0 };
+	const char *one;
+	for (size_t i = 0; (one = language_choice(i)); i++)
+		buf_printf(&known, "%s%s", i ? ", " : "", one);
+	fail_set(f, FAIL_INVALID, "There is no language '%.64s'.", name);
+	fail_hint(f, "Use one of: %s.", buf_str(&known));
+}
+
 static void post_session(struct exchange *x)
 {
 	const struct create_body *body = x->args;
@@ -147,7 +157,7 @@ static void post_session(struct exchange *x)
 	AUTO(freep) struct dependency *dependencies = dependencies_decode(body->dependencies, &request.n_dependencies);
 	request.dependencies = dependencies;
 	if (!request.runtime)
-		fail_set(&f, FAIL_INVALID, "There is no language '%.64s'.", body->language);
+		refuse_language(&f, body->language);
 	else if (labels_text(body->labels, &labels, &f) == 0)
 		env_decode(body->env, &env, &request.n_env, &f);
 	if (f.kind) {

@@ -37,9 +37,16 @@ static bool decode_query(struct exchange *x)
 	static const struct arg none[] = { { 0 } };
 	const struct route *route = x->route;
 	x->query_json = json_object();
-	for (size_t i = 0; i < x->target.n_parameters; i++)
-		json_object_set_new(x->query_json, (const char *)x->target.text.data + x->target.names[i],
+	for (size_t i = 0; i < x->target.n_parameters; i++) {
+		const char *name = (const char *)x->target.text.data + x->target.names[i];
+		if (json_object_get(x->query_json, name)) {
+			AUTO(freep) char *detail = xasprintf("The query: '%.64s' is given more than once.", name);
+			exchange_problem(x, 400, detail, NULL);
+			return false;
+		}
+		json_object_set_new(x->query_json, name,
 				    json_text((const char *)x->target.text.data + x->target.values[i]));
+	}
 	x->query = xcalloc(1, MAX(route->query_size, 1));
 	x->args = xcalloc(1, MAX(route->body_size, 1));
 	if (route->defaults)
@@ -120,6 +127,20 @@ static void authenticated(struct exchange *x)
 		found(x);
 }
 
+/* If there were two values, a proxy might check the one and we might use the other. */
+static bool check_fields(struct exchange *x)
+{
+	static const char *const single[] = { "authorization", "origin", "husk-conversation", "idempotency-key" };
+	for (size_t i = 0; i < ARRAY_LEN(single); i++) {
+		if (http_fields_count(&http_request_head(x->request)->fields, single[i]) < 2)
+			continue;
+		AUTO(freep) char *detail = xasprintf("The field %s is given more than once.", single[i]);
+		exchange_problem(x, 400, detail, NULL);
+		return false;
+	}
+	return true;
+}
+
 static bool find_route(struct exchange *x)
 {
 	const struct http_head *head = http_request_head(x->request);
@@ -154,6 +175,6 @@ static bool find_route(struct exchange *x)
 void steps_begin(struct api *api, struct http_request *r)
 {
 	struct exchange *x = exchange_new(api, r);
-	if (find_route(x))
+	if (check_fields(x) && find_route(x))
 		auth_check(x, authenticated);
 }

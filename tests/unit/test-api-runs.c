@@ -312,6 +312,16 @@ static void a_run_can_be_interrupted(void **state)
 	FAKE_UNTIL(fake, run->interrupted);
 }
 
+static void a_run_that_has_ended_cannot_be_interrupted(void **state)
+{
+	AUTO(reply_release) struct reply run = call("POST", "runs", "Prefer: wait=30\r\n", "{\"text\": \"1\"}");
+	AUTO(reply_release) struct reply stop = call("POST", "runs/1/interrupt", NULL, NULL);
+	AUTO(reply_release) struct reply input = call("POST", "runs/1/input", NULL, "{\"text\": \"yes\"}");
+	assert_int_equal(stop.status, 409);
+	assert_string_equal(text_of(&stop, "cause"), "run_told");
+	assert_int_equal(input.status, 409);
+}
+
 static void input_needs_a_prompt(void **state)
 {
 	fake_on_call = hold;
@@ -396,6 +406,14 @@ static void events_can_be_of_one_kind_only(void **state)
 	AUTO(reply_release) struct reply sessions = call("GET", "events?only=session", NULL, NULL);
 	assert_non_null(strstr(sessions.body, "session.created"));
 	assert_null(strstr(sessions.body, "run."));
+	static const char *const unknown[] = { "events?only=bad", "events?only=runs", "events?only=run.",
+					       "events?only=" };
+	for (size_t i = 0; i < ARRAY_LEN(unknown); i++) {
+		AUTO(reply_release) struct reply poll = call("GET", unknown[i], NULL, NULL);
+		AUTO(reply_release) struct reply stream = call("GET", unknown[i], SSE, NULL);
+		assert_int_equal(poll.status, 400);
+		assert_int_equal(stream.status, 400);
+	}
 }
 
 static void polling_from_now_on_names_a_number(void **state)
@@ -525,6 +543,7 @@ int main(void)
 		TEST(another_run_survives_its_client),
 		TEST(an_attached_run_needs_a_connection),
 		TEST(a_run_can_be_interrupted),
+		TEST(a_run_that_has_ended_cannot_be_interrupted),
 		TEST(input_needs_a_prompt),
 		TEST(unknown_runs_are_not_found),
 		TEST(an_output_has_its_own_type_and_a_sandbox),

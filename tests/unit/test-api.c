@@ -54,6 +54,22 @@ static void bad_bodies_are_refused(void **state)
 	}
 }
 
+static void repeated_values_are_refused(void **state)
+{
+	static const char *const twice[] = { "Authorization: Bearer a\r\nAuthorization: Bearer a\r\n",
+					     "Origin: null\r\nOrigin: null\r\n",
+					     "Husk-Conversation: a\r\nHusk-Conversation: b\r\n",
+					     "Idempotency-Key: a\r\nidempotency-key: b\r\n" };
+	for (size_t i = 0; i < ARRAY_LEN(twice); i++) {
+		AUTO(reply_release) struct reply r = api_call("GET", "/v1/sessions", twice[i], NULL);
+		assert_int_equal(r.status, 400);
+		assert_non_null(strstr(text_of(&r, "detail"), "more than once"));
+	}
+	AUTO(reply_release) struct reply r = api_call("GET", "/v1/sessions?all=true&all=false", NULL, NULL);
+	assert_int_equal(r.status, 400);
+	assert_non_null(strstr(text_of(&r, "detail"), "'all' is given more than once"));
+}
+
 static void another_type_of_body_is_refused(void **state)
 {
 	AUTO(reply_release) struct reply r =
@@ -223,6 +239,7 @@ int main(void)
 		TEST(an_unknown_route_is_a_problem_with_a_hint),
 		TEST(a_wrong_method_names_the_right_ones),
 		TEST(bad_bodies_are_refused),
+		TEST(repeated_values_are_refused),
 		TEST(another_type_of_body_is_refused),
 		TEST(names_of_conversations_are_checked),
 		TEST(names_of_keys_can_be_shown_on_terminals),
