@@ -19,7 +19,7 @@ struct recorded_run {
 };
 
 struct recorder {
-	/* A run was started, or PID 1 replays one that an earlier server started. Returns the record that the other
+	/* A run was started, or PID 1 has named one that an earlier server started. Returns the record that the other
 	 * functions get, or NULL if the run is not to be recorded. */
 	struct record *(*queued)(void *ctx, const struct recorded_run *run);
 	void (*started)(struct record *record);
@@ -33,6 +33,8 @@ struct recorder {
 	 * the end follows. */
 	void (*piece)(struct record *record, uint64_t stdout_bytes, uint64_t stderr_bytes);
 	void (*mark)(struct record *record, uint32_t mark);
+	/* PID 1 replays a run that its hello had only named: what else is known of it. */
+	void (*known)(struct record *record, const struct recorded_run *run);
 	/* All output after the mark `told` follows again, with this number of displays after the last mark. */
 	void (*replay)(struct record *record, uint32_t told, size_t displays);
 	/* prompt NULL = the output contains the prompt. */

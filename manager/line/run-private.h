@@ -59,6 +59,7 @@ struct run {
 	struct buf request;  /* the frame that starts it, sent again if a broken connection lost it */
 	struct collect *collect;
 	struct record *record; /* NULL = not recorded, or its end is */
+	bool inherited;	       /* of an earlier server; its replay has not arrived yet */
 	struct timer *timer;
 	struct run_prompt prompt;
 	struct run_result result; /* pieces up to the last mark, or to the end, that were not reported yet */
@@ -93,7 +94,9 @@ void run_tell_replay(struct run *run);
 
 /* The record of a run; see recorder.h. Each function does nothing if the run is not recorded. */
 void run_record_begin(struct run *run, const struct run_spec *spec);
-/* A CALL frame, before the run begins again: a run of an earlier server gets its record now. */
+/* PID 1's hello names a run of an earlier server. */
+void run_record_inherit(struct run *run);
+/* A CALL frame, before the run begins again. */
 void run_record_replay(struct run *run, const struct wire_call *call);
 void run_record_start(struct run *run);
 void run_record_frame(struct run *run, const struct wire_frame *frame);

@@ -26,16 +26,28 @@ void run_record_begin(struct run *run, const struct run_spec *spec)
 		run_record_start(run);
 }
 
+/* Readers must not take a run for ended because its replay has not arrived yet. */
+void run_record_inherit(struct run *run)
+{
+	begin(run, &(struct recorded_run){ .number = run->call, .kind = run->kind });
+	run->inherited = true;
+}
+
 void run_record_replay(struct run *run, const struct wire_call *call)
 {
-	if (run->record)
-		recorder_of(run)->replay(run->record, call->told, collect_displays(run->collect));
+	const struct recorder *recorder = recorder_of(run);
+	struct recorded_run recorded = { .number = run->call,
+					 .kind = run->kind,
+					 .by = *call->by ? call->by : NULL,
+					 .client = run->client,
+					 .detached = call->detached };
+	if (!recorder)
+		return;
+	if (run->inherited)
+		recorder->known(run->record, &recorded);
 	else
-		begin(run, &(struct recorded_run){ .number = run->call,
-						   .kind = run->kind,
-						   .by = *call->by ? call->by : NULL,
-						   .client = run->client,
-						   .detached = call->detached });
+		recorder->replay(run->record, call->told, collect_displays(run->collect));
+	run->inherited = false;
 }
 
 void run_record_start(struct run *run)

@@ -178,7 +178,7 @@ void runs_inherit(struct dispatch *d, const struct wire_hello *hello)
 {
 	for (size_t i = 0; i < hello->n_calls; i++)
 		if (!run_find(d, hello->calls[i].number))
-			(void)run_new(d, hello->calls[i].number, hello->calls[i].kind);
+			run_record_inherit(run_new(d, hello->calls[i].number, hello->calls[i].kind));
 }
 
 void runs_resume(struct dispatch *d, uint32_t last_known)

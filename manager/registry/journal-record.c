@@ -192,6 +192,14 @@ static struct record *on_queued(void *ctx, const struct recorded_run *run)
 	return r;
 }
 
+static void on_known(struct record *r, const struct recorded_run *run)
+{
+	free(r->by);
+	r->by = copy(run->by);
+	r->client = run->client;
+	r->detached = run->detached;
+}
+
 static void on_started(struct record *r)
 {
 	note_start(r);
@@ -363,6 +371,7 @@ static void on_ended(struct record *r, const struct run_result *result, const st
 
 const struct recorder journal_recorder = {
 	.queued = on_queued,
+	.known = on_known,
 	.started = on_started,
 	.output = on_output,
 	.tail = on_tail,

@@ -178,6 +178,15 @@ static void read_store(struct records_op *o)
 		o->job = store_executions(store, o->session, o->one.number + 1, 1, on_found, o);
 }
 
+/* Its server has ended, so only PID 1 knows how its last runs are: this manager takes the session over. */
+static void take_over(struct records_op *o)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct records_op asked = *o;
+	if (!op_begin(&o->op, asked.session, &f))
+		answer_fail(&asked.op, &f);
+}
+
 /* The session is not in this manager: only the store knows its conversation. */
 static void on_row(void *ctx, const struct session_record *row, const struct fail *f)
 {
@@ -190,8 +199,10 @@ static void on_row(void *ctx, const struct session_record *row, const struct fai
 		conversation_check(o->op.conversation, row->thread, o->session, &why);
 	if (f || why.kind)
 		op_fail(&o->op, f ? f : &why);
-	else
+	else if (row->state == ROW_ENDED)
 		read_store(o);
+	else
+		take_over(o);
 }
 
 /* --- from memory ------------------------------------------------------------------------------------------------- */
@@ -219,14 +230,39 @@ static void read_journal(struct records_op *o, struct journal *j)
 		read_store(o);
 }
 
+/* The session was taken over. */
+static int taken_over(struct op *op, struct fail *f UNUSED)
+{
+	struct records_op *o = records_op_of(op);
+	struct journal *j = journals_find(op->registry->journals, o->session);
+	if (j)
+		read_journal(o, j);
+	else
+		read_store(o);
+	return 0;
+}
+
+/* It was not, because its container is gone. */
+static bool gone(struct op *op, const struct fail *f UNUSED)
+{
+	op->entry = NULL;
+	op->timer = timer_free(op->timer);
+	free(take_ptr(op->wanted));
+	read_store(records_op_of(op));
+	return true;
+}
+
 static void begin(void *ctx)
 {
 	struct records_op *o = ctx;
 	struct registry *r = o->op.registry;
+	struct session_entry *entry = registry_find(r, o->session);
 	struct journal *j = journals_find(r->journals, o->session);
 	AUTO(fail_release) struct fail f = { 0 };
 	if (j && conversation_check(o->op.conversation, journal_conversation(j), o->session, &f) < 0)
 		op_fail(&o->op, &f);
+	else if (entry && session_state(entry->session) == SESSION_ADOPTING)
+		take_over(o);
 	else if (j)
 		read_journal(o, j);
 	else if (store_is_there(r->config))
@@ -244,7 +280,9 @@ static void on_known(void *ctx, const char *id UNUSED)
 
 static struct records_op *records_op_new(struct conversation *c, const char *word, size_t n, struct fail *f)
 {
-	static const struct op_type type = { .fail = answer_fail, .free = records_op_free };
+	static const struct op_type type = {
+		.start = taken_over, .dead = gone, .fail = answer_fail, .free = records_op_free
+	};
 	struct session_entry *entry;
 	if (registry_resolve(c->registry, c->id, word, &entry, f) < 0)
 		return NULL;
