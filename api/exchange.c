@@ -18,6 +18,8 @@ static void release(struct exchange *x)
 	list_remove(&x->node);
 	if (x->is_stream)
 		x->api->n_streams--;
+	if (x->slot && !x->api->closing)
+		manager_release_stream(x->api->spec.manager, x->slot);
 	if (x->keeper)
 		x->keeper->leave(x);
 	if (x->closed)
@@ -30,6 +32,7 @@ static void release(struct exchange *x)
 	json_decref(x->body);
 	json_decref(x->late);
 	timer_free(x->late_timer);
+	free(x->slot);
 	free(x->session);
 	free(x->query);
 	free(x->args);

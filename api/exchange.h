@@ -62,6 +62,7 @@ struct exchange {
 	const char *path;			/* the route's, for the log; NULL = unknown */
 	bool streams;				/* the answer will be a stream of events */
 	bool is_stream;				/* the answer is one, and counts for the limit of its key */
+	char *slot;				/* its place among the streams of the tenant; NULL = none is needed */
 	uint64_t started_ms;
 	/* A problem that is sent when the timer fires (exchange_fail()). */
 	json_t *late;

@@ -187,8 +187,7 @@ static void on_call_drained(void *ctx)
 
 bool pass_admit(struct exchange *x)
 {
-	bool streams = http_request_head(x->request)->upgrade || exchange_accepts(x, "text/event-stream");
-	return !streams || stream_admit(x);
+	return !stream_is_wanted(x) || stream_admit(x);
 }
 
 struct pass *pass_new(struct exchange *x, const struct pass_spec *spec)

@@ -11,6 +11,7 @@
 #include "api/problem.h"
 #include "api/replay.h"
 #include "api/route.h"
+#include "api/stream.h"
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -117,9 +118,9 @@ static bool find_conversation(struct exchange *x)
 	return false;
 }
 
-static void authenticated(struct exchange *x)
+static void counted(struct exchange *x)
 {
-	if (!auth_allows(x) || !find_conversation(x))
+	if (!find_conversation(x))
 		return;
 	if (x->route->flags & ROUTE_SESSION)
 		lookup_begin(x, found);
@@ -139,6 +140,12 @@ static bool check_fields(struct exchange *x)
 		return false;
 	}
 	return true;
+}
+
+static void authenticated(struct exchange *x)
+{
+	if (auth_allows(x))
+		stream_count(x, counted);
 }
 
 static bool find_route(struct exchange *x)

@@ -9,6 +9,8 @@
 
 /* Above this, the reader is paused until the client has read everything. */
 #define UNSENT_MAX (256u << 10)
+/* Clients of MCP accept streams in every request, and few answers are one. */
+#define MCP_PATH "/mcp"
 
 struct stream {
 	struct exchange *exchange;
@@ -116,30 +118,52 @@ static void on_gap(void *ctx, const struct journal_gap *gap)
 		end(s);
 }
 
-static int check_limits(const struct exchange *x, struct fail *f)
+/* --- limits -------------------------------------------------------------------------------------------------------- */
+
+bool stream_is_wanted(const struct exchange *x)
 {
-	uint64_t of_key = 0, of_tenant = 0, most = x->api->spec.config->serve_max_streams_per_key;
-	list_for_each(other, &x->api->exchanges, struct exchange, node) {
-		if (!other->is_stream || !other->caller.key || !x->caller.key)
-			continue;
-		of_key += streq(other->caller.key, x->caller.key);
-		of_tenant += streq(other->caller.tenant, x->caller.tenant);
+	return http_request_head(x->request)->upgrade || exchange_accepts(x, "text/event-stream");
+}
+
+static void on_counted(void *ctx, const char *id, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	x->op = NULL;
+	if (f) {
+		exchange_fail(x, f);
+		return;
 	}
-	if (of_key >= most) {
-		fail_set(f, FAIL_LIMIT, "This key has %llu open streams, the maximum.", (unsigned long long)most);
-		return fail_hint(f, "Close one, or use another key.");
+	x->slot = xstrdup(id);
+	x->next(x);
+}
+
+void stream_count(struct exchange *x, void (*next)(struct exchange *x))
+{
+	if (!x->caller.max_streams || !stream_is_wanted(x) || streq(x->path, MCP_PATH)) {
+		next(x);
+		return;
 	}
-	if (!x->caller.max_streams || of_tenant < x->caller.max_streams)
+	struct claim_stream_request request = { .tenant = x->caller.tenant, .on_done = on_counted, .ctx = x };
+	x->next = next;
+	x->op = manager_claim_stream(x->api->spec.manager, &request);
+}
+
+static int check_limit(const struct exchange *x, struct fail *f)
+{
+	uint64_t n = 0, most = x->api->spec.config->serve_max_streams_per_key;
+	list_for_each(other, &x->api->exchanges, struct exchange, node)
+		if (other->is_stream && other->caller.key && x->caller.key)
+			n += streq(other->caller.key, x->caller.key);
+	if (n < most)
 		return 0;
-	cause_set(f, FAIL_LIMIT, CAUSE_LIMIT_TENANT, "This tenant has %llu open streams, the maximum.",
-		  (unsigned long long)x->caller.max_streams);
-	return fail_hint(f, "Close one.");
+	fail_set(f, FAIL_LIMIT, "This key has %llu open streams, the maximum.", (unsigned long long)most);
+	return fail_hint(f, "Close one, or use another key.");
 }
 
 bool stream_admit(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	if (check_limits(x, &f) < 0) {
+	if (check_limit(x, &f) < 0) {
 		exchange_fail(x, &f);
 		return false;
 	}
@@ -147,6 +171,8 @@ bool stream_admit(struct exchange *x)
 	x->api->n_streams++;
 	return true;
 }
+
+/* --- events -------------------------------------------------------------------------------------------------------- */
 
 void stream_begin(struct exchange *x, const struct stream_spec *spec)
 {

@@ -23,6 +23,11 @@ struct stream_spec {
 	bool quiet;			/* likewise */
 };
 
+/* True if the client asks for a stream of events or another protocol. */
+bool stream_is_wanted(const struct exchange *x);
+/* Counts a request for a stream among those of its tenant at all servers, if that number is limited, then calls next.
+ * Answers with 429 if the tenant has too many. */
+void stream_count(struct exchange *x, void (*next)(struct exchange *x));
 /* Counts the exchange as a stream of its key. Answers with 429 and returns false if the key has too many. */
 bool stream_admit(struct exchange *x);
 /* True if nothing more follows for a reader of one run (0 = of the whole session) that has got this gap: the end is among

@@ -62,6 +62,17 @@ struct tenant_request {
 };
 struct op *manager_tenant(struct manager *m, const struct tenant_request *req, struct fail *f);
 
+/* --- streams of tenants ------------------------------------------------------------------------------------------- */
+/* The limit on open streams of a tenant holds for all servers of the store together. */
+struct claim_stream_request {
+	const char *tenant;
+	/* id: for manager_release_stream(). NULL = f says why there is none. */
+	void (*on_done)(void *ctx, const char *id, const struct fail *f);
+	void *ctx;
+};
+struct op *manager_claim_stream(struct manager *m, const struct claim_stream_request *req);
+void manager_release_stream(struct manager *m, const char *id);
+
 /* --- secrets ------------------------------------------------------------------------------------------------------- */
 struct set_secret_request {
 	/* Without hosts and times. The header may have upper case. */

@@ -10,6 +10,7 @@
 #include "manager/registry/known-keys.h"
 #include "manager/registry/own-id.h"
 #include "manager/registry/secret-values.h"
+#include "manager/registry/stream-slots.h"
 #include "manager/registry/task.h"
 #include "manager/registry/warm.h"
 
@@ -59,6 +60,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config)
 	r->warm = warm_new(r);
 	r->values = secret_values_new(loop, config, r->store);
 	r->journals = journals_new(loop, config, &r->metrics);
+	r->streams = stream_slots_new(r);
 	return m;
 }
 
@@ -70,6 +72,7 @@ void manager_leave_nothing(struct manager *m)
 void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx)
 {
 	warm_leave(m->registry.warm);
+	stream_slots_leave(m->registry.streams);
 	store_settle(m->registry.store, ms, fn, ctx);
 }
 
@@ -86,6 +89,7 @@ struct manager *manager_free(struct manager *m)
 	bool sessions_stay = keeper_leave(r->keeper);
 	warm_free(r->warm);
 	known_keys_free(r->keys);
+	stream_slots_free(r->streams);
 	signing_key_free(r);
 	metrics_release(&r->metrics);
 	adoptions_free(r->adoptions);

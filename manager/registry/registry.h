@@ -18,6 +18,7 @@ struct keeper;
 struct adoptions;
 struct warm;
 struct known_keys;
+struct stream_slots;
 struct journals;
 struct journal;
 struct op;
@@ -40,6 +41,7 @@ struct registry {
 	struct journals *journals;
 	struct secret_values *values; /* the values of secrets (secret-values.h) */
 	struct known_keys *keys;      /* keys that were checked lately; NULL = none */
+	struct stream_slots *streams;
 	struct metrics metrics;
 	char *signing_key;  /* NULL = not loaded yet */
 	uint64_t active_ms; /* when an operation last began or ended */

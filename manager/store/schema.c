@@ -112,6 +112,8 @@ static const char *const additions[] = {
 	/* The value is sealed together with all other columns but the times. */
 	"CREATE TABLE secrets (tenant TEXT NOT NULL, name TEXT NOT NULL, hosts TEXT NOT NULL, header TEXT, query TEXT, "
 	"basic TEXT, created BIGINT NOT NULL, changed BIGINT NOT NULL, sealed TEXT NOT NULL, PRIMARY KEY (tenant, name))",
+	/* Open streams of tenants that have a limit of them. */
+	"CREATE TABLE streams (id TEXT PRIMARY KEY, tenant TEXT NOT NULL, owner TEXT NOT NULL, until BIGINT NOT NULL)",
 };
 
 static int set_version(struct db *db, uint64_t version, struct fail *f)

@@ -427,6 +427,20 @@ void store_answer_drop(struct store *s, const char *id);
 
 /* A key for one purpose, derived from the store's own key: all servers with that key get the same text. */
 struct store_job *store_derive_key(struct store *s, const char *purpose, store_text_fn fn, void *ctx);
+/* --- open streams of tenants --------------------------------------------------------------------------------------- */
+/* How long a stream counts unless its server renews it. */
+#define STREAM_LEASE_MS 60000
+struct stream_record {
+	const char *id, *tenant, *owner;
+};
+/* Counts a stream, on all servers together. FAIL_LIMIT: the tenant has as many as it may. */
+struct store_job *store_stream_claim(struct store *s, const struct stream_record *row, store_done_fn fn, void *ctx);
+/* The rest is fire and forget. */
+void store_stream_release(struct store *s, const char *id);
+void store_streams_renew(struct store *s, const char *owner);
+/* Releases all streams of this server. */
+void store_streams_leave(struct store *s, const char *owner);
+
 /* The limits of a tenant; all are 0 if none were set. */
 struct store_job *store_tenant_set(struct store *s, const char *tenant, const struct tenant_limits *limits,
 				   store_done_fn fn, void *ctx);

@@ -1,12 +1,13 @@
 """Three servers share one Postgres, and any of them answers for any session."""
 
+import concurrent.futures
 import contextlib
 import os
 import signal
 
 import pytest
 from fleet import Fleet, Mcp
-from harness import wait_until
+from harness import docker, wait_until
 from websocket_client import WebSocket
 
 
@@ -202,3 +203,96 @@ def test_a_server_that_ends_loses_no_run(fleet, signo):
     assert (repeated.json["run"], repeated.fields["idempotent-replayed"]) == (run, "true")
     fleet.call("DELETE", f"/v1/sessions/{session}").ok()
     fourth.stop()
+
+
+def at_once(fleet, call, n=6):
+    """Calls each server in turn, all at the same moment. Returns the answers."""
+    with concurrent.futures.ThreadPoolExecutor(n) as pool:
+        return list(pool.map(call, [fleet.servers[number % 3] for number in range(n)]))
+
+
+def check_refusals(replies, granted):
+    refused = [reply for reply in replies if reply.status == 429]
+    assert len(refused) == len(replies) - granted, replies
+    assert {reply.json["cause"] for reply in refused} == {"limit_tenant"}
+
+
+@pytest.mark.parametrize("option, limit, granted", [("--max-sessions", "2", 2), ("--max-memory", "1g", 1)])
+def test_limits_hold_for_sessions_that_are_made_at_once(fleet, option, limit, granted):
+    key = fleet.make_key("one", option, limit, tenant=f"small{option}")
+    replies = at_once(fleet, lambda one: one.call("POST", "/v1/sessions", {"memory": "600m", "network": False}, key=key))
+    check_refusals(replies, granted)
+    for reply in replies:
+        if reply.status == 201:
+            fleet.call("DELETE", f"/v1/sessions/{reply.json['id']}", key=key).ok()
+
+
+def test_limits_hold_for_exports_that_are_made_at_once(fleet):
+    key = fleet.make_key("one", "--max-exports", "1m", tenant="exporting")
+    sessions = [one.create(key=key) for one in fleet.servers]
+    for number, session in enumerate(sessions):
+        fleet.run(session, f"open('a', 'wb').write(b'{number}' * 400_000)", key=key)
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        replies = list(pool.map(lambda one, session: one.call("POST", f"/v1/sessions/{session}/exports", {"files": [{"path": "a"}]}, key=key),
+                                fleet.servers, sessions))
+    files = [reply.json["files"][0] for reply in replies]
+    assert sorted(file["success"] for file in files) == [False, True, True], files
+    assert "this tenant" in next(file for file in files if not file["success"])["problem"]["detail"]
+    for session in sessions:
+        fleet.call("DELETE", f"/v1/sessions/{session}", key=key).ok()
+
+
+def test_limits_hold_for_streams_that_are_opened_at_once(fleet):
+    key = fleet.make_key("one", "--max-streams", "2", tenant="watching")
+    streams = at_once(fleet, lambda one: one.events("/v1/events", key=key))
+    assert sorted(stream.answer.status for stream in streams) == [200, 200, 429, 429, 429, 429]
+    for stream in streams:
+        stream.close()
+
+    def open_two():
+        """The servers see that the others are closed."""
+        two = [one.events("/v1/events", key=key) for one in fleet.servers[1:]]
+        for stream in two:
+            stream.close()
+        return {stream.answer.status for stream in two} == {200}
+
+    wait_until(open_two)
+
+
+def read_end(one, session, run, key):
+    """The run's record, once it has ended."""
+    with contextlib.closing(one.events(f"/v1/sessions/{session}/runs/{run}", key=key)) as events:
+        events.wait_end()
+    return one.call("GET", f"/v1/sessions/{session}/runs/{run}", key=key).ok().json
+
+
+def test_a_run_that_ends_without_a_server_is_not_lost(fleet):
+    one = fleet.servers[2]
+    session = one.create(key=fleet.key)
+    run = begin_run(one, session, fleet.key, UNTIL_GO + "print('over')\nopen('over', 'w').close()\n40 + 2")
+    container = fleet.postgres.sql(f"SELECT container FROM sessions WHERE id = '{session}'")[0][0]
+    one.kill()
+    docker("exec", container, "touch", "/workspace/go")
+    wait_until(lambda: "over" in docker("exec", container, "ls", "/workspace").split())
+    fleet.restart(one)
+    answer = read_end(fleet.servers[0], session, run, fleet.key)
+    assert (answer["ending"], answer["stdout"], answer["result"]["text/plain"]) == ("ok", "on\nover\n", "42")
+    fleet.call("DELETE", f"/v1/sessions/{session}").ok()
+
+
+def test_a_rolling_restart_loses_no_run(fleet):
+    """Each server is replaced while runs of all of them are under way, and clients use the others."""
+    sessions = [one.create(key=fleet.key) for one in fleet.servers]
+    runs = [begin_run(one, session, fleet.key, UNTIL_GO + "'done'") for one, session in zip(fleet.servers, sessions, strict=True)]
+    for one in list(fleet.servers):
+        one.process.send_signal(signal.SIGTERM)
+        one.process.wait()
+        for session, run in zip(sessions, runs, strict=True):
+            for other in (server for server in fleet.servers if server is not one):
+                assert other.call("GET", f"/v1/sessions/{session}/runs/{run}", key=fleet.key).ok().json["state"] in ("queued", "running")
+        fleet.restart(one)
+    for session, run, one in zip(sessions, runs, fleet.servers, strict=True):
+        go(one, session, fleet.key)
+        answer = read_end(one, session, run, fleet.key)
+        assert (answer["ending"], answer["stdout"], answer["result"]["text/plain"]) == ("ok", "on\n", "'done'")
+        fleet.call("DELETE", f"/v1/sessions/{session}").ok()

@@ -207,6 +207,19 @@ void ask_claim(struct bench *b, struct answer *a, const struct session_record *r
 	ask_claim_warm(b, a, row, /* warm= */ NULL, limits);
 }
 
+void ask_stream(struct bench *b, struct answer *a, const char *id, const char *tenant, const char *owner)
+{
+	struct stream_record row = { .id = id, .tenant = tenant, .owner = owner };
+	begin(b, a);
+	await(a, store_stream_claim(b->store, &row, on_done, a));
+}
+
+void ask_limits(struct bench *b, struct answer *a, const char *tenant, const struct tenant_limits *limits)
+{
+	begin(b, a);
+	await(a, store_tenant_set(b->store, tenant, limits, on_done, a));
+}
+
 void ask_drop(struct bench *b, struct answer *a, const char *id, const char *owner)
 {
 	begin(b, a);

@@ -59,6 +59,8 @@ void ask_claim(struct bench *b, struct answer *a, const struct session_record *r
 /* Like ask_claim(), with the slot of a warm container. */
 void ask_claim_warm(struct bench *b, struct answer *a, const struct session_record *row, const char *warm,
 		    const struct claim_limits *limits);
+void ask_stream(struct bench *b, struct answer *a, const char *id, const char *tenant, const char *owner);
+void ask_limits(struct bench *b, struct answer *a, const char *tenant, const struct tenant_limits *limits);
 void ask_drop(struct bench *b, struct answer *a, const char *id, const char *owner);
 void ask_update(struct bench *b, struct answer *a, const struct session_update *u);
 void ask_session(struct bench *b, struct answer *a, const char *id);

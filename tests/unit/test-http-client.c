@@ -349,6 +349,40 @@ static void tls_carries_requests(void **state)
 	tls_context_free(strange);
 }
 
+/* Moves all that is waiting from one side to the other. */
+static int deliver(struct buf *from, struct tls *to, struct buf *plain, struct buf *answer)
+{
+	int r = from->len ? tls_receive(to, from->data, from->len, plain, answer) : 0;
+	buf_reset(from);
+	return r;
+}
+
+/* Each side adds a random number to the handshake, so bytes of another connection do not fit. */
+/* evidence: server-proofs */
+static void a_recorded_request_cannot_be_sent_again(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(buf_release) struct buf sent = { 0 }, answers = { 0 }, recorded = { 0 }, plain = { 0 }, none = { 0 };
+	struct tls_context *c = tls_context_shared("one secret", &f);
+	struct tls *client = tls_new(c, "peer"), *server = tls_new(c, NULL), *again = tls_new(c, NULL);
+	assert_int_equal(tls_send(client, "DELETE /", 8, &sent), 0);
+	while (sent.len) {
+		buf_add(&recorded, sent.data, sent.len);
+		assert_int_equal(deliver(&sent, server, &plain, &answers), 0);
+		assert_int_equal(deliver(&answers, client, &none, &sent), 0);
+	}
+	assert_string_equal(buf_str(&plain), "DELETE /");
+	assert_true(tls_is_shared(server));
+	buf_reset(&plain);
+	assert_int_equal(deliver(&recorded, again, &plain, &answers), -EPROTO);
+	assert_int_equal(plain.len, 0);
+	assert_false(tls_is_shared(again));
+	tls_free(client);
+	tls_free(server);
+	tls_free(again);
+	tls_context_free(c);
+}
+
 /* A server accepts peers on a plain listener and beside its certificate. */
 static void peers_prove_a_shared_secret(void **state)
 {
@@ -618,6 +652,7 @@ int main(void)
 		TEST(addresses_are_checked),
 		TEST(tls_carries_requests),
 		TEST(peers_prove_a_shared_secret),
+		TEST(a_recorded_request_cannot_be_sent_again),
 		TEST(bad_certificates_are_named),
 		TEST(messages_go_both_ways),
 		TEST(closing_tells_the_other_side),

@@ -69,11 +69,25 @@ static void a_server_that_knows_no_engines_can_share_the_store(void **state)
 	assert_string_equal(a.sessions[0].name, "v15");
 }
 
+/* During a rolling upgrade, servers of this version use a store that has more columns and tables than they know. */
+static void a_store_with_later_additions_can_be_used(void **state)
+{
+	bench_restart(&b);
+	assert_string_equal(engine_of("s1", "docker", SEAL_GOOD), "docker");
+	bench_sql(&b, "INSERT INTO schema_additions (done) VALUES (99); ALTER TABLE sessions ADD COLUMN later TEXT; "
+		      "UPDATE sessions SET later = 'x'");
+	assert_string_equal(engine_of("s2", "docker", SEAL_GOOD), "docker");
+	bench_restart(&b);
+	assert_int_equal(seal_of("s1"), SEAL_GOOD);
+	assert_string_equal(engine_of("s3", "kubernetes", SEAL_GOOD), "kubernetes");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
 	TEST(a_row_knows_its_engine),
 	TEST(a_server_that_knows_no_engines_can_share_the_store),
+	TEST(a_store_with_later_additions_can_be_used),
 };
 
 int main(void)

@@ -291,6 +291,46 @@ static void the_memory_of_a_tenant_is_one_sum(void **state)
 	assert_fine(&a);
 }
 
+static void the_streams_of_a_tenant_are_counted(void **state)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	set_limits("acme", (struct tenant_limits){ .streams = 2 });
+	for (int again = 0; again < 2; again++) { /* the job of a broken connection runs again */
+		ask_stream(&b, &a, "1", "acme", "server-1");
+		assert_fine(&a);
+	}
+	ask_stream(&b, &a, "2", "acme", "server-2");
+	assert_fine(&a);
+	ask_stream(&b, &a, "3", "acme", "server-1");
+	assert_fails(&a, FAIL_LIMIT, "This tenant has 2 open streams, the maximum.");
+	ask_stream(&b, &a, "4", "other", "server-1");
+	assert_fine(&a);
+	store_stream_release(b.store, "1");
+	ask_stream(&b, &a, "3", "acme", "server-2");
+	assert_fine(&a);
+	store_streams_leave(b.store, "server-2");
+	ask_stream(&b, &a, "5", "acme", "server-1");
+	assert_fine(&a);
+	ask_stream(&b, &a, "6", "acme", "server-1");
+	assert_fine(&a);
+}
+
+static void streams_of_a_dead_server_stop_to_count(void **state)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	set_limits("acme", (struct tenant_limits){ .streams = 2 });
+	ask_stream(&b, &a, "1", "acme", "dead");
+	assert_fine(&a);
+	ask_stream(&b, &a, "2", "acme", "alive");
+	assert_fine(&a);
+	bench_sql(&b, "UPDATE streams SET until = 1");
+	store_streams_renew(b.store, "alive");
+	ask_stream(&b, &a, "3", "acme", "alive");
+	assert_fine(&a);
+	ask_stream(&b, &a, "4", "acme", "alive");
+	assert_fails(&a, FAIL_LIMIT, "2 open streams");
+}
+
 static void export(struct answer *a, const char *id, const char *thread, const char *hash)
 {
 	static const struct export_limits most = { .conversation = 1000, .total = 1000 };
@@ -390,6 +430,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(limits_of_a_tenant_are_replaced),
 	TEST(a_tenant_cannot_exceed_its_limits),
 	TEST(the_memory_of_a_tenant_is_one_sum),
+	TEST(the_streams_of_a_tenant_are_counted),
+	TEST(streams_of_a_dead_server_stop_to_count),
 };
 
 int main(void)

@@ -118,6 +118,33 @@ static void limits_hold_across_servers(void **state)
 	assert_int_equal(in_children(1, most_of_a_thread), 2);
 }
 
+static int limit_tenant(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	ask_limits(&b, &a, "acme", &(struct tenant_limits){ .streams = 10 });
+	return a.fail.kind ? complain("tenant", &a.fail) : 0;
+}
+
+static int open_many_streams(int number)
+{
+	AUTO(answer_release) struct answer a = { 0 };
+	int granted = 0;
+	for (int i = 0; i < TRIES; i++) {
+		AUTO(freep) char *id = xasprintf("%d-%d", number, i), *owner = xasprintf("server-%d", number);
+		ask_stream(&b, &a, id, "acme", owner);
+		if (a.fail.kind && a.fail.kind != FAIL_LIMIT)
+			return complain("stream", &a.fail);
+		granted += !a.fail.kind;
+	}
+	return granted;
+}
+
+static void streams_are_limited_across_servers(void **state)
+{
+	assert_int_equal(in_children(1, limit_tenant), 0);
+	assert_int_equal(in_children(SERVERS, open_many_streams), 10);
+}
+
 /* Returns the number of granted exports: each takes 8 bytes, and all together may take 80. */
 static int export_many(int number)
 {
@@ -243,9 +270,13 @@ static void the_store_gets_one_id(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	TEST(limits_hold_across_servers),   TEST(exports_are_limited_across_servers),
-	TEST(only_one_server_builds_a_set), TEST(only_one_server_takes_a_session_over),
-	TEST(servers_create_one_key),	    TEST(the_store_gets_one_id),
+	TEST(limits_hold_across_servers),
+	TEST(exports_are_limited_across_servers),
+	TEST(streams_are_limited_across_servers),
+	TEST(only_one_server_builds_a_set),
+	TEST(only_one_server_takes_a_session_over),
+	TEST(servers_create_one_key),
+	TEST(the_store_gets_one_id),
 };
 
 int main(void)
