@@ -29,6 +29,8 @@ struct gate_filter_type {
 	/* This side will send nothing more. The other direction still works. */
 	int (*session_ended)(struct gate_filter *f, struct buf *up, struct buf *down, struct fail *fail);
 	int (*upstream_ended)(struct gate_filter *f, struct buf *up, struct buf *down, struct fail *fail);
+	/* The name of the secret that was used last, or NULL. May be NULL. */
+	const char *(*secret)(const struct gate_filter *f);
 	void (*free)(struct gate_filter *f);
 };
 

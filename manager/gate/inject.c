@@ -230,7 +230,7 @@ static bool names_host(const struct inject *i, const char *value)
 	AUTO(freep) char *port = xasprintf(":%u", i->port);
 	if (strncasecmp(value, i->host, n) != 0)
 		return false;
-	return streq(value + n, port) || (i->port == 443 && value[n] == 0);
+	return streq(value + n, port) || ((i->port == 443 || i->port == 80) && value[n] == 0);
 }
 
 static int check_request(struct inject *i, const struct http_head *h)

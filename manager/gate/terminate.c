@@ -185,6 +185,7 @@ struct gate_filter *terminate_new(const struct terminate_spec *spec)
 						      .from_upstream = from_upstream,
 						      .session_ended = session_ended,
 						      .upstream_ended = upstream_ended,
+						      .secret = terminate_used,
 						      .free = terminate_free };
 	static const struct inject_ops ops = { .up = send_up, .down = send_down };
 	struct tls *upstream = tls_new(spec->upstream, spec->host);

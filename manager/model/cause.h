@@ -73,6 +73,13 @@ enum cause {
 	CAUSE_INTERPRETER_BUSY, /* the interpreter answers queries only while it is idle */
 	CAUSE_CANNOT_ANSWER,	/* the interpreter does not support the query, or its answer is unusable */
 	CAUSE_PORT_REFUSED,	/* no server of the session accepts connections on this port */
+	CAUSE_GATE_DENIED,	/* no rule of the session's network names this host and port */
+	CAUSE_GATE_LIMIT,	/* too many connections of a session at once, or in a second */
+	CAUSE_GATE_MISMATCH,	/* a connection asked for another host than the one that was dialled */
+	CAUSE_HOST_PRIVATE,	/* the addresses of a host are not public ones */
+	CAUSE_HOST_NOT_FOUND,	/* there is no host of this name */
+	CAUSE_HOST_REFUSED,	/* a host refuses connections, or cannot be reached */
+	CAUSE_HOST_TIMEOUT,	/* a host, or the resolver, did not answer in time */
 	CAUSE_GATE_TLS,		/* the session's TLS cannot be terminated, as a secret requires */
 	CAUSE_GATE_UPSTREAM,	/* the certificate of a secret's host is not valid */
 	CAUSE_GATE_HTTP,	/* a request to a secret's host, or its answer, is not allowed */

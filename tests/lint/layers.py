@@ -37,7 +37,7 @@ FENCE = (*ENGINE, "manager/fence/")
 LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
 # The gate: rules, filters and connections for sessions, which know nothing of sessions themselves.
-GATE = (*STORE, "http/", "manager/gate/")
+GATE = (*LINE, "http/", "manager/gate/")
 REGISTRY = (*SESSION, *FENCE, "manager/gate/", "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h", "manager/session-files.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
@@ -57,9 +57,10 @@ LAYERS = {
     "kernels/files": (*RUNS, *DISK, "kernels/files/"),
     "kernels/packages": PACKAGES,
     "kernels/streams": (*RUNS, "kernels/streams/"),
+    "kernels/gate": (*RUNS, "kernels/streams/", "kernels/gate/"),
     "kernels/cells": (*RUNS, "kernels/cells/"),
     "kernels/commands": (*PACKAGES, "kernels/commands/"),
-    "kernels/control": (*PACKAGES, "kernels/files/", "kernels/streams/", "kernels/commands/", "kernels/control/"),
+    "kernels/control": (*PACKAGES, "kernels/files/", "kernels/streams/", "kernels/gate/", "kernels/commands/", "kernels/control/"),
     "kernels/init": (*BASE, "kernels/"),
     "kernels": (*BASE, "kernels/"),
     # Shared by both ends of Jupyter's protocol.
