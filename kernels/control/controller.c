@@ -31,6 +31,7 @@ static void dismiss(struct client *client)
 		consoles_orphan(client->controller->consoles);
 		relay_orphan(&client->controller->relay);
 		streams_orphan(&client->controller->streams);
+		gate_orphan(&client->controller->gate);
 	}
 }
 
@@ -248,6 +249,11 @@ static int to_streams(struct controller *c, const struct frame *f)
 	return streams_frame(&c->streams, f);
 }
 
+static int to_gate(struct controller *c, const struct frame *f)
+{
+	return gate_frame(&c->gate, f);
+}
+
 static int on_credit(struct controller *c, const struct frame *f)
 {
 	return consoles_have(c->consoles, f->header.call) ? to_consoles(c, f) : to_files(c, f);
@@ -299,6 +305,8 @@ static const struct route {
 	[FRAME_STREAM_DATA] = { to_streams },
 	[FRAME_STREAM_CREDIT] = { to_streams },
 	[FRAME_STREAM_END] = { to_streams },
+
+	[FRAME_GATE] = { to_gate },
 
 	[FRAME_RELAY_ANSWER] = { to_relay },
 	[FRAME_RELAY_DATA] = { to_relay },
@@ -448,6 +456,7 @@ int controller_init(struct controller *c)
 	relay_init(&c->relay, c->poller, &c->sender);
 	streams_init(&c->streams, c->poller, &c->sender);
 	c->streams.refuses = c->consoles->refuses;
+	gate_init(&c->gate, c->poller, &c->sender, &c->streams);
 	for (size_t i = 0; i < ARRAY_LEN(c->clients); i++)
 		c->clients[i] = (struct client){ .fd = -1 };
 	memcpy(sa.sun_path + 1, CONTROL_SOCKET, strlen(CONTROL_SOCKET));

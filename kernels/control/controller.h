@@ -6,6 +6,7 @@
 #include "kernels/commands/consoles.h"
 #include "kernels/control/claim.h"
 #include "kernels/files/files.h"
+#include "kernels/gate/gate.h"
 #include "kernels/packages/relay.h"
 #include "kernels/runs/sender.h"
 #include "kernels/streams/streams.h"
@@ -48,6 +49,7 @@ struct controller {
 	struct files files;
 	struct relay relay;
 	struct streams streams;
+	struct gate gate;
 	struct client {
 		struct controller *controller;
 		int fd;	      /* -1 = free */

@@ -108,6 +108,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "links", json_true());
 	json_object_set_new(hello, "files", json_true());
 	json_object_set_new(hello, "streams", json_true());
+	json_object_set_new(hello, "gate", json_true());
 	add_state(i, hello);
 }
 
@@ -229,9 +230,16 @@ static void on_stop(struct controller *c)
 	init_stop(container_of(c, struct init, controller));
 }
 
+/* The gate's refusals arrive before the end of the run that caused them. */
+static void on_ending(struct runs *all)
+{
+	gate_report(&container_of(all, struct init, runs)->controller.gate);
+}
+
 int init_start_controller(struct init *i)
 {
 	runs_init(&i->runs, &i->limits);
+	i->runs.on_ending = on_ending;
 	i->consoles = (struct consoles){
 		.poller = &i->poller,
 		.sender = &i->controller.sender,

@@ -376,6 +376,8 @@ static void put_end(struct buf *to, struct run *c, const struct run_ending *e)
 void run_end(struct run *c, const struct run_ending *e)
 {
 	AUTO(buf_release) struct buf end = { 0 };
+	if (c->runs->on_ending)
+		c->runs->on_ending(c->runs);
 	put_end(&end, c, e);
 	log_tail(c);
 	run_log(c, FRAME_END, end.data, end.len);

@@ -35,6 +35,7 @@ struct runs {
 	size_t display_bytes;
 	const struct limits *limits; /* may be NULL */
 	struct keeps keeps;
+	void (*on_ending)(struct runs *all); /* before each END: what belongs to its run is sent; may be NULL */
 };
 
 /* The last update of a display: a newer one takes its place in the log. */

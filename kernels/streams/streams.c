@@ -24,6 +24,8 @@ struct stream {
 	struct watch watch;
 	bool watched;
 	bool connecting, readable;
+	char *name;   /* of a stream of the gate; else NULL */
+	bool offered; /* the manager has not answered yet */
 	bool tried_ipv6;
 	bool in_ended;	 /* the program has sent everything, and the manager was informed */
 	bool out_ended;	 /* the manager has sent everything */
@@ -61,7 +63,11 @@ static void stream_free(struct stream *s)
 	closep(&s->fd);
 	buf_release(&s->out);
 	list_remove(&s->node);
-	s->all->n--;
+	if (s->name)
+		s->all->n_offered--;
+	else
+		s->all->n--;
+	free(s->name);
 	free(s);
 }
 
@@ -91,7 +97,7 @@ static void on_ready(struct watch *w, short revents);
 /* A connection whose other end is closed is always ready, so it is not watched for an event that is already known. */
 static void watch_for_more(struct stream *s)
 {
-	bool reads = !s->connecting && !s->readable && !s->in_ended;
+	bool reads = !s->connecting && !s->offered && !s->readable && !s->in_ended;
 	short events = (short)((reads ? POLLIN : 0) | (s->connecting || s->out.len ? POLLOUT : 0));
 	if (events && !s->watched)
 		watch_start(s->all->poller, &s->watch, s->fd, events, on_ready);
@@ -277,6 +283,53 @@ static void open_stream(struct streams *all, uint32_t number, uint16_t port)
 		watch_for_more(s);
 }
 
+/* ---- connections to the gate */
+
+void streams_offer(struct streams *all, int fd, const char *name, uint16_t port)
+{
+	struct stream *s = new0(struct stream);
+	/* Numbers of earlier streams are not used again while a frame for them may be in transit. */
+	all->last_offered = MAX(all->last_offered + 1, STREAM_NUMBER_FIRST);
+	*s = (struct stream){ .all = all,
+			      .number = all->last_offered,
+			      .port = port,
+			      .fd = fd,
+			      .name = xstrdup(name),
+			      .offered = true,
+			      .credit = STREAM_WINDOW };
+	s->out.max = STREAM_WINDOW;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+	list_append(&all->list, &s->node);
+	all->n_offered++;
+	json_auto_t *payload = json_pack("{s:s, s:i}", "name", name, "port", port);
+	(void)sender_json(all->sender, FRAME_STREAM_OPEN, s->number, payload);
+}
+
+static int on_accept(struct stream *s)
+{
+	if (!s->offered)
+		return -EPROTO;
+	s->offered = false;
+	watch_for_more(s);
+	return 0;
+}
+
+static void on_refusal(struct stream *s, const struct frame *f)
+{
+	if (!s->offered) {
+		reset(s);
+		return;
+	}
+	json_auto_t *refusal = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
+	const char *cause = json_string_value(json_object_get(refusal, "cause"));
+	AUTO(freep) char *name = xstrdup(s->name);
+	struct streams *all = s->all;
+	uint16_t port = s->port;
+	int fd = take_fd(s->fd);
+	stream_free(s);
+	all->on_refused(all, fd, name, port, cause ? cause : "refused");
+}
+
 /* ---- frames */
 
 static int on_open(struct streams *all, const struct frame *f)
@@ -294,7 +347,7 @@ static int on_open(struct streams *all, const struct frame *f)
 
 static int on_data(struct stream *s, const struct frame *f)
 {
-	if (s->out_ended || f->header.length > STREAM_WINDOW - s->out.len - s->taken)
+	if (s->offered || s->out_ended || f->header.length > STREAM_WINDOW - s->out.len - s->taken)
 		return -EPROTO;
 	(void)buf_add(&s->out, f->payload, f->header.length);
 	if (!s->connecting && !write_out(s))
@@ -315,7 +368,7 @@ static int on_credit(struct stream *s, const struct frame *f)
 
 static int on_end(struct stream *s)
 {
-	if (s->out_ended)
+	if (s->offered || s->out_ended)
 		return -EPROTO;
 	s->out_ended = true;
 	if (!s->connecting && !write_out(s))
@@ -338,9 +391,11 @@ int streams_frame(struct streams *all, const struct frame *f)
 	case FRAME_STREAM_END:
 		return on_end(s);
 	case FRAME_STREAM_REFUSE:
-		reset(s);
+		on_refusal(s, f);
 		return 0;
+	case FRAME_STREAM_ACCEPT:
+		return on_accept(s);
 	default:
-		return -EPROTO; /* only for streams that PID 1 has opened */
+		return -EPROTO;
 	}
 }

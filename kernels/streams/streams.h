@@ -17,13 +17,21 @@ struct streams {
 	struct sender *sender;
 	bool refuses;	  /* this container runs no user code */
 	struct list list; /* of struct stream */
-	size_t n;
+	size_t n;	  /* that the manager has opened */
+	/* Streams of the gate: */
+	size_t n_offered;
+	uint32_t last_offered; /* number */
+	/* The manager has refused a stream before there was a connection. The callee owns the descriptor. */
+	void (*on_refused)(struct streams *all, int fd, const char *name, uint16_t port, const char *cause);
+	void *gate; /* of on_refused */
 };
 
 void streams_init(struct streams *all, struct poller *p, struct sender *sender);
 /* Takes a STREAM frame of any type. 0, or -EPROTO if the connection must be closed. The caller has checked that the
  * number of a new stream is free. */
 int streams_frame(struct streams *all, const struct frame *frame);
+/* Offers the connection of a program to the manager, as one to this host. Takes the descriptor. */
+void streams_offer(struct streams *all, int fd, const char *name, uint16_t port);
 /* The controller has disconnected: all streams are reset. */
 void streams_orphan(struct streams *all);
 /* Sends some of what has arrived. True if more can be done without waiting. A connection is only read while there is

@@ -12,7 +12,7 @@ int fuzz_one(const uint8_t *data, size_t n)
 {
 	AUTO(freep) char *text = n ? xstrndup((const char *)data + 1, n - 1) : xstrdup("");
 	struct limits limits = limits_from_json(text, &config);
-	AUTO(freep) char *written = limits_to_json(&limits, false);
+	AUTO(freep) char *written = limits_to_json(&limits, &(struct limits_row){ 0 });
 	struct limits again = limits_from_json(written, &config);
 	CHECK(again.memory == limits.memory && again.home == limits.home && again.pids == limits.pids);
 	(void)cause_find(text);

@@ -49,6 +49,8 @@ else
 	chown $user:65532 workspace tmp home/sandbox opt/husk/deps
 fi
 ip link set lo up 2>/dev/null || true
+# As the engine does for sessions.
+echo 0 >proc/sys/net/ipv4/ip_unprivileged_port_start 2>/dev/null || true
 cd /
 exec chroot $root /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/sandbox LANG=C.UTF-8 HUSK_SECRET=1 \
 	KUBERNETES_SERVICE_HOST=10.0.0.1 FAKE="${FAKE-}" /usr/bin/setpriv --reuid $user --regid 65532 --clear-groups --inh-caps=-all --no-new-privs \
