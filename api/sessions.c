@@ -7,7 +7,7 @@
 
 struct create_body {
 	const char *language, *name, *image, *cwd;
-	bool network;
+	struct arg_switch network;
 	json_t *dependencies, *env, *labels;
 	uint64_t memory, disk;
 	double cpus;
@@ -48,8 +48,10 @@ static const struct arg create_table[] = {
 	  .choice = language_choice },
 	{ "name", ARG_STRING, offsetof(struct create_body, name), ARG_NONEMPTY, .max = HANDLE_NAME_MAX,
 	  .description = "A name that can be used instead of the id.", .example = "\"sales\"" },
-	{ "network", ARG_BOOL, offsetof(struct create_body, network),
-	  .description = "Internet access; default: CONTAINER_NETWORK_ENABLED.", .example = "true" },
+	{ "network", ARG_SWITCH, offsetof(struct create_body, network), .max = 256,
+	  .description =
+		  "Internet access, or a list of the only hosts that can be reached; default: CONTAINER_NETWORK_ENABLED.",
+	  .example = "[\"@python\", \"api.example.com\"]" },
 	{ "dependencies", ARG_TEXTS, offsetof(struct create_body, dependencies),
 	  .description = "Packages to install before the session starts: name to version, \"\" for any.",
 	  .example = "{\"pandas\": \"2.2.3\"}" },
@@ -100,7 +102,7 @@ static void create_defaults(const struct exchange *x, void *query UNUSED, void *
 {
 	struct create_body *body = args;
 	body->language = language_choice(0);
-	body->network = x->api->spec.config->network_enabled;
+	body->network.on = x->api->spec.config->network_enabled;
 }
 
 /* --- create -------------------------------------------------------------------------------------------------------- */
@@ -149,13 +151,15 @@ static void post_session(struct exchange *x)
 	struct create_request request = { .runtime = runtime_find(body->language),
 					  .name = body->name,
 					  .image = body->image,
-					  .network = body->network,
+					  .network = body->network.on,
 					  .limits = { body->memory, body->disk, body->cpus },
 					  .cwd = body->cwd,
 					  .on_done = created,
 					  .ctx = x };
 	AUTO(freep) struct dependency *dependencies = dependencies_decode(body->dependencies, &request.n_dependencies);
+	AUTO(strv_release) struct strv allow = { 0 };
 	request.dependencies = dependencies;
+	request.allow = hosts_decode(body->network.list, &allow);
 	if (!request.runtime)
 		refuse_language(&f, body->language);
 	else if (labels_text(body->labels, &labels, &f) == 0)

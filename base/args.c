@@ -79,6 +79,8 @@ static char *wanted(const struct arg *a)
 		return xasprintf("a list of 1 to %lld objects", (long long)a->max);
 	case ARG_STRINGS:
 		return xasprintf("a list of at most %lld strings", (long long)a->max);
+	case ARG_SWITCH:
+		return xasprintf("true, false or a list of at most %lld strings", (long long)a->max);
 	case ARG_TEXTS:
 		return xstrdup("an object of strings");
 	}
@@ -176,6 +178,27 @@ static void decode_bool(const struct arg *a, json_t *v, void *at, json_t *proble
 		add_mismatch(problems, "bool_type", a, v);
 }
 
+static bool is_strings(const struct arg *a, const json_t *v)
+{
+	bool good = json_is_array(v) && (int64_t)json_array_size(v) <= a->max;
+	for (size_t i = 0; good && i < json_array_size(v); i++) {
+		const json_t *text = json_array_get(v, i);
+		good = json_is_string(text) && strlen(json_string_value(text)) == json_string_length(text);
+	}
+	return good;
+}
+
+static void decode_switch(const struct arg *a, json_t *v, struct arg_switch *at, json_t *problems)
+{
+	const char *s = json_string_value(v);
+	if (is_strings(a, v))
+		*at = (struct arg_switch){ .on = true, .list = v };
+	else if (json_is_boolean(v) || (s && (strcasecmp(s, "true") == 0 || strcasecmp(s, "false") == 0)))
+		decode_bool(a, v, &at->on, problems);
+	else
+		add_mismatch(problems, "switch_type", a, v);
+}
+
 static void decode_number(const struct arg *a, json_t *v, void *at, json_t *problems)
 {
 	double value = json_number_value(v);
@@ -250,16 +273,6 @@ static void decode_list(const struct arg *a, json_t *v, void *at, json_t *proble
 	*(json_t **)at = v;
 }
 
-static bool is_strings(const struct arg *a, const json_t *v)
-{
-	bool good = json_is_array(v) && (int64_t)json_array_size(v) <= a->max;
-	for (size_t i = 0; good && i < json_array_size(v); i++) {
-		const json_t *text = json_array_get(v, i);
-		good = json_is_string(text) && strlen(json_string_value(text)) == json_string_length(text);
-	}
-	return good;
-}
-
 static bool is_texts(const json_t *v)
 {
 	const char *name;
@@ -304,6 +317,9 @@ static void decode_one(const struct arg *a, json_t *v, void *at, json_t *problem
 			*(json_t **)at = v;
 		else
 			add_mismatch(problems, "list_type", a, v);
+		break;
+	case ARG_SWITCH:
+		decode_switch(a, v, at, problems);
 		break;
 	case ARG_TEXTS:
 		if (is_texts(v))
@@ -383,6 +399,8 @@ static json_t *default_of(const struct arg *a, const void *defaults)
 		return json_integer(*(const int64_t *)at);
 	case ARG_BOOL:
 		return json_boolean(*(const bool *)at);
+	case ARG_SWITCH:
+		return json_boolean(((const struct arg_switch *)at)->on);
 	case ARG_NUMBER:
 	case ARG_SIZE:
 	case ARG_OBJECT:
@@ -401,8 +419,9 @@ static json_t *property(const struct arg *a, const void *defaults)
 		[ARG_NUMBER] = "number", [ARG_SIZE] = "string",	 [ARG_OBJECT] = "object",
 		[ARG_LIST] = "array",	 [ARG_TEXTS] = "object", [ARG_STRINGS] = "array",
 	};
-	json_t *p = json_pack("{s:s}", "type", types[a->type]);
-	if (a->type == ARG_STRINGS)
+	json_t *p = a->type == ARG_SWITCH ? json_pack("{s:[s, s]}", "type", "boolean", "array") :
+					    json_pack("{s:s}", "type", types[a->type]);
+	if (a->type == ARG_STRINGS || a->type == ARG_SWITCH)
 		json_object_set_new(p, "items", json_pack("{s:s}", "type", "string"));
 	if (a->type == ARG_TEXTS)
 		json_object_set_new(p, "additionalProperties", json_pack("{s:s}", "type", "string"));

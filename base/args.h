@@ -24,7 +24,13 @@ enum arg_type {
 	ARG_NUMBER,  /* double: above 0 */
 	ARG_SIZE,    /* uint64_t: bytes, above 0, from "4g", "512m" or a plain number of bytes */
 	ARG_STRINGS, /* json_t *: borrowed; a list of at most `max` strings without NULs */
+	ARG_SWITCH,  /* struct arg_switch: true, false, or a list of at most `max` strings without NULs */
 	ARG_TEXTS,   /* json_t *: borrowed; an object whose values are strings without NULs, or null for "" */
+};
+
+struct arg_switch {
+	bool on;
+	json_t *list; /* borrowed; NULL = none was given */
 };
 
 enum arg_flags {

@@ -66,6 +66,7 @@ int fresh_take(struct fresh *x, const struct options *o, const struct config *co
 		.runtime = find_runtime(language),
 		.image = o->image,
 		.network = config->network_enabled && !o->no_network,
+		.allow = o->network.n ? &o->network : NULL,
 		.dependencies = x->dependencies,
 		.n_dependencies = x->n_dependencies,
 		.env = x->env,
@@ -73,7 +74,9 @@ int fresh_take(struct fresh *x, const struct options *o, const struct config *co
 		.limits = { .memory = o->memory, .disk = o->disk, .cpus = o->cpus },
 		.on_output = on_install_output,
 	};
-	if (env_check(x->env, o->env.n, &f) < 0)
+	if (o->no_network && o->network.n)
+		fail_set(&f, FAIL_INVALID, "use either --network or --no-network, not both");
+	if (f.kind || env_check(x->env, o->env.n, &f) < 0)
 		return report_refusal(&f, o->verb);
 	if (x->request.runtime)
 		return EXIT_DONE;

@@ -146,6 +146,7 @@ static const struct option_row {
 	SIZE("disk", disk),
 	STRING("image", image),
 	FLAG("no-network", no_network),
+	LIST("network", network),
 	STRING("pictures", pictures),
 	STRING("runtime", runtime),
 	FLAG("engine-only", engine_only),
@@ -295,7 +296,7 @@ static int check_jupyter(const struct options *o, struct fail *f)
 static int check_repl(const struct options *o, struct fail *f)
 {
 	bool fresh = o->language || o->dependencies.n || o->env.n || o->memory || o->disk || o->cpus > 0 || o->image ||
-		     o->no_network;
+		     o->no_network || o->network.n;
 	return o->session && fresh ?
 		       fail_set(f, FAIL_INVALID, "these options apply only to a new session, not to '%s'", o->session) :
 		       0;
@@ -532,6 +533,7 @@ int options_parse(struct options *o, int argc, char **argv, struct fail *f)
 void options_release(struct options *o)
 {
 	strv_release(&o->dependencies);
+	strv_release(&o->network);
 	strv_release(&o->env);
 	strv_release(&o->files);
 	strv_release(&o->exports);

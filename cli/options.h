@@ -61,6 +61,7 @@ struct options {
 	double cpus;
 	const char *image; /* NULL = the language's own */
 	bool no_network;
+	struct strv network;  /* hosts that a new session may reach; empty = all */
 	const char *pictures; /* repl: how pictures are shown; NULL = in a way that the terminal supports */
 	struct strv dependencies, env, files, exports;
 };

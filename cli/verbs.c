@@ -52,6 +52,7 @@ static const struct help_option common_options[] = {
 		{ "cpus", "N", "CPUs of the session, such as 1.5, up to CONTAINER_CPUS_MAX." },                        \
 		{ "disk", "SIZE", "Size of the home directory, such as 10g, up to CONTAINER_DISK_MAX." },              \
 		{ "image", "NAME", "Use this image of CONTAINER_IMAGES instead of the language's own." },              \
+		{ "network", "NAME", "Reach only this host, or set of hosts such as @python. Can be repeated." },      \
 	{                                                                                                              \
 		"no-network", NULL, "Run without the network."                                                         \
 	}

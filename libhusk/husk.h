@@ -227,6 +227,10 @@ struct husk_create {
 	/* A name that can be used instead of the id, within the conversation and with husk's verbs: at most 25
 	 * letters, digits, '.', '_' and '-', a letter first; NULL = no name. */
 	const char *name;
+	/* The only hosts that the session reaches, ends with NULL: names, "*.example.com", "name:port" and sets such as
+	 * "@python" (docs/network.md). Hosts that the operator does not allow are left out. NULL = as `network` says;
+	 * not together with `network`. */
+	const char *const *network_hosts;
 };
 /* The session is running when this returns. options NULL = a Python session. */
 struct husk_error *husk_create(struct husk_conversation *c, const struct husk_create *options,

@@ -89,7 +89,7 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 	static const char function[] = "husk_create";
 	struct create_call c = { .call.start = start_create };
 	struct husk_create *o = &c.options;
-	AUTO(strv_release) struct strv text = { 0 };
+	AUTO(strv_release) struct strv text = { 0 }, hosts = { 0 };
 	AUTO(freep) struct dependency *dependencies = NULL;
 	AUTO(env_release) struct env_list env = { 0 };
 	size_t n = 0;
@@ -108,6 +108,10 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 		return no_language(language);
 	if (o->network < -1 || o->network > 1)
 		return error_misuse("husk_create(): .network must be 1, 0 or -1");
+	if (o->network && o->network_hosts)
+		return error_misuse("husk_create(): set either .network or .network_hosts");
+	for (size_t i = 0; o->network_hosts && o->network_hosts[i]; i++)
+		strv_add(&hosts, o->network_hosts[i]);
 	struct husk *held = handle_hold_conversation(conversation, function, &error);
 	if (!held)
 		return error;
@@ -116,6 +120,7 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 					     .name = o->name,
 					     .image = o->image,
 					     .network = o->network ? o->network > 0 : held->config.network_enabled,
+					     .allow = o->network_hosts ? &hosts : NULL,
 					     .dependencies = dependencies,
 					     .n_dependencies = n,
 					     .env = env.v,

@@ -56,8 +56,7 @@ struct manager *manager_new(struct loop *loop, const struct config *config);
 struct manager *manager_free(struct manager *m);
 /* Makes manager_free() remove all sessions, since no server will adopt them. */
 void manager_leave_nothing(struct manager *m);
-/* Call it before manager_free(). fn is called once, from the loop: when the store has written everything, or after
- * ms milliseconds. */
+/* Call it before manager_free(). fn is called once: when the store has written everything, or after ms milliseconds. */
 void manager_settle(struct manager *m, uint64_t ms, void (*fn)(void *ctx), void *ctx);
 
 void op_cancel(struct op *op);
@@ -103,20 +102,6 @@ bool manager_find_session(struct conversation *c, const char *word, struct sessi
 struct task_handler;
 void conversation_take_tasks(struct conversation *c, const struct task_handler *handler);
 
-/* Length of a full id; names are shorter. */
-#define SESSION_ID_CHARS 26
-struct session_info {
-	const char *id;
-	const char *name;   /* given by the conversation; NULL = none */
-	const char *labels; /* JSON object of texts; NULL = none */
-	const char *runtime;
-	const char *status; /* starting, adopting, running, dead */
-	uint64_t age_seconds;
-	uint64_t idle_seconds;
-	const char *dependencies; /* JSON, name -> version as installed; NULL if there are none */
-	const char *transport;	  /* how its PID 1 is reached: "socket", "exec"; NULL = unknown */
-	struct limits limits;
-};
 /* Calls fn for each session of the conversation in this manager, oldest first. */
 void conversation_each_session(struct conversation *c, void (*fn)(void *ctx, const struct session_info *info),
 			       void *ctx);
@@ -144,14 +129,14 @@ struct create_request {
 	const char *labels; /* for programs that manage sessions: a JSON object of texts; NULL = none */
 	const char *image;  /* the name of one of CONTAINER_IMAGES; NULL = the runtime's own */
 	bool network;
+	const struct strv *allow; /* the hosts that it may reach (rules.h); NULL = all that the operator allows */
 	const struct dependency *dependencies;
 	size_t n_dependencies;
 	struct limits_wanted limits; /* limits that differ from the settings */
 	const struct env_var *env;   /* for its interpreter and all its commands */
 	size_t n_env;
 	struct secret_names secrets; /* their variables have placeholders */
-	/* Working directory of these processes: absolute, below ~ or $HOME, or relative to /workspace (NULL). */
-	const char *cwd;
+	const char *cwd; /* where they start: absolute, below ~ or $HOME, or relative to /workspace; may be NULL */
 	/* Live output of the installer; may be NULL. */
 	void (*on_output)(void *ctx, const char *text, size_t n);
 	/* f NULL: `session` is ready. If a limit is reached, `active` lists the sessions of the conversation on

@@ -2,13 +2,14 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "manager/json/codec.h"
 #include "mcp/result.h"
 #include "mcp/shown.h"
 #include "mcp/tools.h"
 
 struct create_args {
 	const char *language;
-	bool network;
+	struct arg_switch network;
 	json_t *dependencies;
 	json_t *env;
 	const char *name, *cwd, *image;
@@ -33,10 +34,13 @@ static const char *language_choice(size_t i)
 			.max = 64, .description = "Language of the interpreter.", .example = "\"python\"",             \
 			.choice = language_choice                                                                      \
 	}
-#define NETWORK_ARG(the_flags)                                                                                         \
-	{                                                                                                              \
-		"network", ARG_BOOL, offsetof(struct create_args, network),                                            \
-			.flags = the_flags, .description = "Internet access.", .example = "true"                       \
+#define NETWORK_ARG(the_flags)                                                                                                     \
+	{                                                                                                                          \
+		"network", ARG_SWITCH, offsetof(struct create_args, network),                                                      \
+			.flags = the_flags, .max = 256,                                                                            \
+			.description =                                                                                             \
+				"Internet access, or a list of the only hosts to reach, e.g. [\"@python\", \"api.example.com\"].", \
+			.example = "true"                                                                                          \
 	}
 #define DEPENDENCIES_ARG(text)                                                                                         \
 	{                                                                                                              \
@@ -121,7 +125,7 @@ static void create_defaults(void *args, const struct tool_env *env)
 {
 	struct create_args *a = args;
 	a->language = language_choice(0);
-	a->network = env->config->network_enabled;
+	a->network.on = env->config->network_enabled;
 }
 
 static char *size_text(uint64_t bytes)
@@ -165,7 +169,7 @@ static char *create_describe(const struct tool_env *env)
 	buf_add_str(
 		&b,
 		c->network_enabled ?
-			"Network: on unless `network` is false. Name the packages that the work needs in `dependencies`; "
+			"Network: on unless `network` is false or a list. Name the packages that the work needs in `dependencies`; "
 			"execute_terminal can install more. CPU PyTorch, a tenth of the size: "
 			"--index-url with PyTorch's own index, path /whl/cpu.\n" :
 			"No network: the person who runs this server has switched it off.\n");
@@ -189,6 +193,13 @@ static void create_extend(json_t *properties, const struct tool_env *env)
 				      "Another image, prepared by the person who runs this server.", "enum", list));
 }
 
+/* The network that the session got; a list has only what the operator allows. */
+static json_t *network_shown(const struct create_args *args, const struct session_info *info)
+{
+	json_t *list = info->rules ? session_rules_encode(info->rules) : NULL;
+	return list ? list : json_boolean(args->network.on);
+}
+
 static void create_done(void *ctx, const struct create_result *result, const struct fail *f)
 {
 	struct call *call = ctx;
@@ -203,7 +214,7 @@ static void create_done(void *ctx, const struct create_result *result, const str
 		return;
 	json_t *fields = shown_session(info);
 	json_object_set_new(fields, "success", json_true());
-	json_object_set_new(fields, "network", json_boolean(args->network));
+	json_object_set_new(fields, "network", network_shown(args, info));
 	if (!info->dependencies)
 		json_object_set_new(fields, "dependencies", json_object());
 	if (args->image)
@@ -245,12 +256,14 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 	}
 	size_t n_env;
 	AUTO(freep) struct env_var *env = tools_env(args->env, &n_env);
+	AUTO(strv_release) struct strv allow = { 0 };
 	return manager_create(
 		call_env(call)->conversation,
 		&(struct create_request){ .runtime = runtime,
 					  .name = args->name,
 					  .image = args->image,
-					  .network = args->network,
+					  .network = args->network.on,
+					  .allow = hosts_decode(args->network.list, &allow),
 					  .dependencies = dependencies,
 					  .n_dependencies = n,
 					  .env = env,

@@ -2,7 +2,7 @@
  * offers each connection to the manager as a stream. It decides nothing: the manager checks every stream again.
  *
  * A name gets an address of its own when it is first asked for, so the address says which name a connection is for.
- * Other names get one common address, where HTTP and TLS are told that the gate refused them. */
+ * Other names get one common address, where HTTP and TLS get an answer that says so. */
 #ifndef HUSK_KERNELS_GATE_GATE_H
 #define HUSK_KERNELS_GATE_GATE_H
 

@@ -54,7 +54,7 @@ static int check_name(struct check_tls *c, const char *name, struct buf *down, s
 		       refuse(c, down, f, "names no host in its TLS hello");
 }
 
-/* What happens to a record of the session. */
+/* How a record of the session is treated. */
 enum fate { FATE_REFUSED = -1, FATE_WAIT, FATE_MORE, FATE_PASS };
 
 static enum fate read_hello(struct check_tls *c, const void *record, size_t size, struct buf *down, struct fail *f)

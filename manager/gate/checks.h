@@ -6,9 +6,9 @@
 #include "manager/gate/filter.h"
 
 /* The connection must be TLS whose hello names this host, and so must a second hello, if the server asks for one.
- * Everything after it passes unchanged. What is refused gets an alert (CAUSE_GATE_MISMATCH). */
+ * Everything after it passes unchanged. A connection that is refused gets an alert (CAUSE_GATE_MISMATCH). */
 struct gate_filter *check_tls_new(const char *host);
-/* The connection must be HTTP/1 in which each request is for this host. What is refused gets an answer that says so
+/* The connection must be HTTP/1 in which each request is for this host. A request that is refused gets an answer that says so
  * (CAUSE_GATE_HTTP). */
 struct gate_filter *check_http_new(const char *host, uint16_t port);
 

@@ -48,7 +48,7 @@ struct connection {
 	size_t untaken;	    /* bytes of the session that are not credited */
 	bool session_ended; /* the session has sent everything */
 	bool host_ended;    /* the host has sent everything */
-	bool finished;	    /* the session was told so */
+	bool finished;	    /* our direction to the session has ended */
 	bool paused;
 	uint64_t began_ms, active_ms;
 	uint64_t up, down_bytes;

@@ -22,7 +22,7 @@
 
 struct connection;
 
-/* What became of a connection. */
+/* The result of a connection. */
 struct connection_outcome {
 	enum cause cause;     /* CAUSE_NONE = it ended properly */
 	const char *sentence; /* why it failed, or NULL */
@@ -56,7 +56,7 @@ uint16_t connection_port(const struct connection *c);
 /* The bytes so far, and its age. */
 struct connection_outcome connection_so_far(const struct connection *c);
 
-/* What PID 1 is told. */
+/* The cause as PID 1 knows it. */
 enum wire_refusal connection_refusal(enum cause cause);
 
 #endif

@@ -15,7 +15,7 @@
 
 struct gate;
 
-/* What the record says about connections. Several attempts that PID 1 has refused are one event. */
+/* A connection in the record. Several attempts that PID 1 has refused are one event. */
 struct gate_event {
 	const char *name;
 	uint16_t port;
@@ -56,7 +56,7 @@ struct gate *gate_free(struct gate *g);
 void gate_each(const struct gate *g,
 	       void (*fn)(void *ctx, const char *name, uint16_t port, const struct connection_outcome *so_far),
 	       void *ctx);
-/* What was refused since the session began. */
+/* The connections that failed since the session began. */
 const struct denials *gate_denials(const struct gate *g);
 /* A sentence for the answer of a run about connections that failed since the last call, or NULL. The caller owns it. */
 char *gate_take_note(struct gate *g);

@@ -43,6 +43,25 @@ static void put_object(json_t *out, const char *name, const char *text)
 		json_object_set_new(out, name, object);
 }
 
+json_t *session_rules_encode(const char *rules)
+{
+	json_t *out = json_array();
+	for (const char *p = rules + strspn(rules, " "); *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		/* The address of an endpoint is the operator's business. */
+		json_array_append_new(out, json_stringn(p, strcspn(p, " =")));
+		p += n;
+	}
+	return out;
+}
+
+const struct strv *hosts_decode(const json_t *list, struct strv *ret)
+{
+	for (size_t i = 0; list && i < json_array_size(list); i++)
+		strv_add(ret, json_string_value(json_array_get(list, i)));
+	return list ? ret : NULL;
+}
+
 json_t *session_info_encode(const struct session_info *info)
 {
 	json_t *out = json_object();
@@ -55,6 +74,8 @@ json_t *session_info_encode(const struct session_info *info)
 	put_object(out, "dependencies", info->dependencies);
 	fields_put_text(out, "transport", info->transport);
 	put_object(out, "labels", info->labels);
+	if (info->rules)
+		json_object_set_new(out, "network", session_rules_encode(info->rules));
 	json_object_set_new(out, "limits", limits_encode(&info->limits));
 	return out;
 }

@@ -27,6 +27,8 @@ int env_decode(const json_t *json, struct env_var **ret, size_t *ret_n, struct f
 const char **strings_decode(const json_t *list);
 /* Names and versions of packages; they point into the JSON. The caller frees the result. */
 struct dependency *dependencies_decode(json_t *texts, size_t *ret_n);
+/* Copies a list of strings; NULL if there is no list. */
+const struct strv *hosts_decode(const json_t *list, struct strv *ret);
 
 /* The body of a request to the API, for a new run. */
 json_t *run_request_encode(const struct run_request *req);
@@ -46,6 +48,8 @@ json_t *journal_event_encode(const struct journal_event *e);
 json_t *journal_gap_encode(const struct journal_gap *gap);
 
 /* --- sessions ------------------------------------------------------------------------------------------------------ */
+/* The names that a session's gate lets through, as a list. */
+json_t *session_rules_encode(const char *rules);
 json_t *session_info_encode(const struct session_info *info);
 /* Strings point into the JSON. */
 int session_info_decode(const json_t *json, struct session_info *ret, struct fail *f);

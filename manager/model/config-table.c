@@ -111,6 +111,12 @@ const struct setting config_settings[] = {
 		   "Whether sessions and installs may use the network. A call can only restrict this further. Sessions "
 		   "never see each other.",
 		   "false") },
+	{ STRING("CONTAINER_NETWORK_ALLOW", network_allow), .usual = "everything public",
+	  DESCRIBE(NETWORK,
+		   "The only hosts that sessions may reach, separated by commas: names, `*.NAME` for all names below, "
+		   "`NAME:PORT`, sets such as `@python`, and `NAME=ADDRESS:PORT` to give an address a name. A call can "
+		   "only narrow the list. Without it, a call may give its own.",
+		   "@python, api.example.com, model=127.0.0.1:11434") },
 	{ STRING("CONTAINER_NETWORK_PRIVATE", network_private), .usual = "none",
 	  DESCRIBE(NETWORK,
 		   "Private networks and addresses that sessions and installs may reach besides public addresses, "

@@ -265,6 +265,15 @@ static int fill_private_networks(struct config *c, struct fail *f)
 	return 0;
 }
 
+static int fill_network_rules(struct config *c, struct fail *f)
+{
+	if (!c->network_allow)
+		return 0;
+	return rules_parse(&c->network_rules, c->network_allow, f) < 0 ?
+		       fail_wrap(f, "setting CONTAINER_NETWORK_ALLOW") :
+		       0;
+}
+
 static int fill_images(struct config *c, struct fail *f)
 {
 	AUTO(freep) char *copy = xstrdup(c->images ? c->images : "");
@@ -398,8 +407,9 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 			goto failed;
 	}
 	if (refuse_root(c, f) < 0 || check_engine(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
-	    fill_private_networks(c, f) < 0 || warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0 ||
-	    fill_images(c, f) < 0 || fill_allowed_dirs(c, f) < 0)
+	    fill_private_networks(c, f) < 0 || fill_network_rules(c, f) < 0 ||
+	    warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0 || fill_images(c, f) < 0 ||
+	    fill_allowed_dirs(c, f) < 0)
 		goto failed;
 	fill_places(c);
 	return 0;
@@ -417,6 +427,7 @@ void config_release(struct config *c)
 	free(c->settings_file);
 	strv_release(&c->import_allowed_dirs);
 	strv_release(&c->private_networks);
+	rules_release(&c->network_rules);
 	strv_release(&c->image_names);
 	strv_release(&c->image_references);
 	strv_release(&c->values);

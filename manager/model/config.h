@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/strv.h"
+#include "manager/model/rules.h"
 #include "manager/model/warm-pool.h"
 
 /* How PID 1 is reached: TRANSPORT_AUTO uses a socket where that works, otherwise the engine's exec. */
@@ -41,6 +42,8 @@ struct config {
 	uint64_t network_fence;	      /* CONTAINER_NETWORK_FENCE: an enum fence_choice */
 	char *network_private;	      /* CONTAINER_NETWORK_PRIVATE, unparsed */
 	struct strv private_networks; /* the same, parsed: ADDRESS/PREFIX */
+	char *network_allow;	      /* CONTAINER_NETWORK_ALLOW, unparsed; NULL = not set */
+	struct rules network_rules;   /* the same, parsed */
 	bool proxy_enabled; /* CONTAINER_PROXY_ENABLED: keep the proxy variables that the docker CLI injects */
 	char *images;	    /* CONTAINER_IMAGES, unparsed */
 	struct strv image_names, image_references; /* the same, parsed */

@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "manager/model/cause.h"
 
 #define MIB (1ull << 20)
@@ -177,12 +178,27 @@ int limits_check_machine(const struct config *c, const struct limits_wanted *wan
 
 /* --- in the store ------------------------------------------------------------------------------------------------- */
 
-char *limits_to_json(const struct limits *l, bool network)
+char *limits_to_json(const struct limits *l, const struct limits_row *row)
 {
-	return xasprintf(
-		"{\"memory\":%llu,\"cpu_quota\":%llu,\"pids\":%llu,\"tmpfs\":%llu,\"home\":%llu,\"network\":%s}",
-		(unsigned long long)l->memory, (unsigned long long)l->cpu_quota, (unsigned long long)l->pids,
-		(unsigned long long)l->tmpfs, (unsigned long long)l->home, network ? "true" : "false");
+	struct buf out = { 0 };
+	buf_printf(&out,
+		   "{\"memory\":%llu,\"cpu_quota\":%llu,\"pids\":%llu,\"tmpfs\":%llu,\"home\":%llu,\"network\":%s",
+		   (unsigned long long)l->memory, (unsigned long long)l->cpu_quota, (unsigned long long)l->pids,
+		   (unsigned long long)l->tmpfs, (unsigned long long)l->home, row->network ? "true" : "false");
+	/* Neither has a character that JSON escapes. */
+	if (row->rules)
+		buf_printf(&out, ",\"rules\":\"%s\"", row->rules);
+	if (row->secrets)
+		buf_printf(&out, ",\"secrets\":\"%s\"", row->secrets);
+	buf_add_str(&out, "}");
+	return buf_steal_str(&out);
+}
+
+char *limits_json_text(const char *text, const char *name)
+{
+	json_auto_t *o = text ? json_loads(text, 0, NULL) : NULL;
+	const char *value = json_string_value(json_object_get(o, name));
+	return value ? xstrdup(value) : NULL;
 }
 
 static void read_one(const json_t *o, const char *name, uint64_t *at)

@@ -44,12 +44,19 @@ static inline double limits_cpus(const struct limits *l)
 /* "4g", "512m": the form of settings and arguments. The caller owns the text. */
 char *limits_size_text(uint64_t bytes);
 
-/* The limits in a session's row in the store, and whether it has a network. The caller owns the text. */
-char *limits_to_json(const struct limits *limits, bool network);
+/* The limits in a session's row in the store, and what else is fixed when it is created. The caller owns the text. */
+struct limits_row {
+	bool network;	     /* the container has one */
+	const char *rules;   /* what its gate lets through (rules_to_text()); NULL = it has no gate */
+	const char *secrets; /* names, separated by spaces; NULL = none */
+};
+char *limits_to_json(const struct limits *limits, const struct limits_row *row);
 /* Limits that are missing in the text, since an older Husk did not write them, are taken from the settings. text may
  * be NULL. */
 struct limits limits_from_json(const char *text, const struct config *config);
 /* Whether the session has a network; true if the text does not say. */
 bool limits_json_has_network(const char *text);
+/* Its `rules` or `secrets`; NULL = none. The caller owns the text. */
+char *limits_json_text(const char *text, const char *name);
 
 #endif

@@ -97,7 +97,7 @@ struct run_result {
 	bool kernel_restarted; /* variables are lost, files are kept */
 	char *lost;	       /* known variables that were lost with an interpreter; NULL = none */
 	bool kernel_gone;      /* the session has ended with everything in it */
-	char *notice;	       /* how much time the session has left, if it is little; NULL otherwise */
+	char *notice;	       /* connections that the gate refused, and the time left if it is little; NULL = none */
 	/* Runs without a waiter, by number: those that have ended since the last report, and those that have
 	 * not. */
 	struct earlier_result *earlier;

@@ -497,6 +497,30 @@ char *rule_text(const struct rule *r)
 	return buf_steal_str(&text);
 }
 
+char *rules_to_text(const struct rules *r)
+{
+	struct buf text = { 0 };
+	for (size_t i = 0; i < r->n; i++) {
+		AUTO(freep) char *one = rule_text(&r->v[i]);
+		buf_printf(&text, "%s%s%s", i ? " " : "", r->v[i].deny ? "!" : "", one);
+	}
+	return buf_steal_str(&text);
+}
+
+int rules_from_text(struct rules *r, const char *text, struct fail *f)
+{
+	for (const char *p = text + strspn(text, " "); *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+		bool deny = *p == '!';
+		AUTO(freep) char *entry = xstrndup(p + deny, n - deny);
+		if (rules_add(r, entry, f) < 0)
+			return -1;
+		r->v[r->n - 1].deny = deny;
+		p += n;
+	}
+	return 0;
+}
+
 void rules_entries(const struct rules *r, struct strv *ret)
 {
 	for (size_t i = 0; i < r->n; i++)

@@ -65,6 +65,10 @@ char *rule_text(const struct rule *r);
 /* The same for all rules: the entries as they were written, each once, in their order. */
 void rules_entries(const struct rules *r, struct strv *ret);
 
+/* All rules as one text, and back: for the store. Sets are written as their hosts. The caller owns the text. */
+char *rules_to_text(const struct rules *r);
+int rules_from_text(struct rules *r, const char *text, struct fail *f);
+
 /* The sets, by name ("python"); the list of hosts is separated by spaces. */
 struct rule_set {
 	const char *name, *hosts, *meaning;

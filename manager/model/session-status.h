@@ -1,8 +1,8 @@
-/* The inner state of a session, as its PID 1 reports it: bounded, clean UTF-8. */
+/* A session as callers see it, and its inner state as its PID 1 reports it: bounded, clean UTF-8. */
 #ifndef HUSK_MANAGER_MODEL_SESSION_STATUS_H
 #define HUSK_MANAGER_MODEL_SESSION_STATUS_H
 
-#include "base/defs.h"
+#include "manager/model/limits.h"
 
 #define STATUS_DISKS_MAX 4
 
@@ -32,5 +32,21 @@ struct session_status {
 };
 
 void session_status_release(struct session_status *s);
+
+/* Length of a full id; names are shorter. */
+#define SESSION_ID_CHARS 26
+struct session_info {
+	const char *id;
+	const char *name;   /* given by the conversation; NULL = none */
+	const char *labels; /* JSON object of texts; NULL = none */
+	const char *runtime;
+	const char *status; /* starting, adopting, running, dead */
+	uint64_t age_seconds;
+	uint64_t idle_seconds;
+	const char *dependencies; /* JSON, name -> version as installed; NULL if there are none */
+	const char *rules;	  /* what its gate lets through, separated by spaces; NULL = it has none */
+	const char *transport;	  /* how its PID 1 is reached: "socket", "exec"; NULL = unknown */
+	struct limits limits;
+};
 
 #endif

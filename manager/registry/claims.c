@@ -21,12 +21,16 @@ static struct store_job *claim(struct session_entry *entry, struct session_recor
 	const struct config *c = r->config;
 	const struct session *s = entry->session;
 	uint64_t now = store_now_ms();
-	AUTO(freep) char *limits = limits_to_json(session_limits(s), session_network(s));
+	bool warm = row.state == ROW_WARM;
+	AUTO(freep) char *limits =
+		limits_to_json(session_limits(s), &(struct limits_row){ .network = session_network(s),
+									.rules = warm ? NULL : entry->rules,
+									.secrets = warm ? NULL : entry->secrets });
 	row.runtime = session_runtime(s)->name;
 	row.container = session_container(s);
 	row.mark = session_mark(s);
-	row.name = row.state == ROW_WARM ? NULL : entry->name;
-	row.labels = row.state == ROW_WARM ? NULL : entry->labels;
+	row.name = warm ? NULL : entry->name;
+	row.labels = warm ? NULL : entry->labels;
 	row.image = session_image(s);
 	row.engine = r->engine->ops->name;
 	row.owner = r->self.id;
@@ -45,7 +49,7 @@ static struct store_job *claim(struct session_entry *entry, struct session_recor
 		/* The store does not know the node of a container, and user numbers are unique only within one. */
 		.users = own_user && !engine_capabilities(r->engine).several_nodes ? SESSION_USERS : 0,
 	};
-	bool takes_warm = row.state != ROW_WARM && *entry->warm;
+	bool takes_warm = !warm && *entry->warm;
 	return store_session_claim(r->store, &row, takes_warm ? entry->warm : NULL, &most, fn, ctx);
 }
 

@@ -21,6 +21,7 @@
 #include "manager/model/handle.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/conversation.h"
+#include "manager/registry/create-network.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/proof.h"
 #include "manager/registry/secret-values.h"
@@ -36,6 +37,7 @@ struct create_op {
 	struct fence_wait fence;
 	struct proof *proof;
 	struct limits limits;
+	struct create_network network;
 	struct engine_query *query; /* resources of the engine's machine */
 	char *wanted_image;	    /* name of the image; NULL = the runtime's own */
 	struct fitting_wait *fitting;
@@ -79,7 +81,7 @@ static struct session_entry_spec spec_of(const struct create_op *o)
 	return (struct session_entry_spec){ .runtime = o->request.runtime,
 					    .image = o->image,
 					    .conversation = o->op.conversation->id,
-					    .network = o->request.network,
+					    .network = o->network.container,
 					    .limits = o->limits };
 }
 
@@ -93,16 +95,9 @@ static int refuse_uncut(const struct engine *e, struct fail *f)
 	return fail_hint(f, "Create the session with the network (CONTAINER_NETWORK_ENABLED=true); see husk doctor.");
 }
 
-/* The operator's setting is an upper limit: a request can do without the network, but cannot switch it on. */
-static int check_network(const struct registry *r, const struct create_request *req, struct fail *f)
+static int check_network(const struct registry *r, const struct create_network *network, struct fail *f)
 {
-	if (!req->network && !engine_capabilities(r->engine).cuts_network)
-		return refuse_uncut(r->engine, f);
-	if (!req->network || r->config->network_enabled)
-		return 0;
-	cause_set(f, FAIL_INVALID, CAUSE_NETWORK_OFF,
-		  "the network is switched off for all sessions (CONTAINER_NETWORK_ENABLED=false)");
-	return fail_hint(f, "Only the person who runs Husk can switch it on, in its settings. Continue without it.");
+	return !network->container && !engine_capabilities(r->engine).cuts_network ? refuse_uncut(r->engine, f) : 0;
 }
 
 static int check_name(const char *name, struct fail *f)
@@ -142,13 +137,16 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 	o->request.secrets = (struct secret_names){ 0 };
 	o->request.image = NULL;
 	o->request.env = NULL;
+	o->request.allow = NULL;
 	o->request.cwd = o->request.name = o->request.labels = NULL;
 }
 
 struct op *manager_create(struct conversation *c, const struct create_request *req, struct fail *f)
 {
 	struct limits limits;
-	if (check_network(c->registry, req, f) < 0 || check_name(req->name, f) < 0 ||
+	AUTO(create_network_release) struct create_network network = { 0 };
+	if (create_network_choose(&network, c->registry->config, req, f) < 0 ||
+	    check_network(c->registry, &network, f) < 0 || check_name(req->name, f) < 0 ||
 	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
 	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
 	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
@@ -158,10 +156,12 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 	op_init(&o->op, c->registry, c, &create_type);
 	o->request = *req;
 	o->limits = limits;
+	o->network = network;
+	network = (struct create_network){ 0 };
 	list_init(&o->wait.node);
 	list_init(&o->fence.node);
 	copy_wanted(o, req);
-	if (req->network)
+	if (o->network.container)
 		fence_prepare(c->registry->fence);
 	prepare(o);
 	return &o->op;
@@ -403,6 +403,8 @@ static void take_slot(struct create_op *o)
 		o->op.entry = session_entry_new(r, &spec);
 	free(o->op.entry->name);
 	o->op.entry->name = o->name ? xstrdup(o->name) : NULL;
+	free(o->op.entry->rules);
+	o->op.entry->rules = o->network.rules ? xstrdup(o->network.rules) : NULL;
 	free(o->op.entry->labels);
 	o->op.entry->labels = o->labels ? xstrdup(o->labels) : NULL;
 	session_entry_add_secrets(o->op.entry, o->op.conversation->id, o->secrets);
@@ -474,7 +476,7 @@ static int ready(struct op *op, struct fail *f UNUSED)
 	strv_release(&o->env);
 	o->fence.fn = on_fence;
 	o->fence.ctx = o;
-	if (!o->request.network || fence_pass(op->registry->fence, &o->fence))
+	if (!o->network.container || fence_pass(op->registry->fence, &o->fence))
 		prove(o);
 	return 0;
 }
@@ -513,7 +515,7 @@ static void on_recorded(void *ctx, const struct fail *f)
 	o->op.entry->versions = o->versions ? xstrdup(o->versions) : NULL;
 	struct create_result result = {
 		.session = &info,
-		.note = o->request.network ? fence_note(o->op.registry->fence) : NULL,
+		.note = o->network.container ? fence_note(o->op.registry->fence) : o->network.note,
 	};
 	metrics_add_create(&o->op.registry->metrics,
 			   o->wanted->name ? CREATE_PACKAGES :
@@ -592,6 +594,7 @@ static void create_op_free(struct op *op)
 	}
 	free(o->wanted);
 	free(o->image);
+	create_network_release(&o->network);
 	strv_release(&o->env);
 	free(o->env_names);
 	free(o->cwd);

@@ -64,9 +64,9 @@ struct tail_job {
 	char session[TOKEN_SIZE];
 };
 
-static void note_network(struct run_result *result, const struct session *s)
+static void note_network(struct run_result *result, const struct session_entry *entry)
 {
-	result->offline = !session_network(s);
+	result->offline = !session_network(entry->session) && !entry->rules;
 	for (size_t i = 0; i < result->n_earlier; i++)
 		result->earlier[i].result.offline = result->offline;
 }
@@ -158,12 +158,10 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 {
 	struct run_op *o = container_of(w, struct run_op, waiter);
 	struct session_entry *entry = o->op.entry;
-	const struct config *c = entry->registry->config;
 	if (result) {
-		note_network(result, entry->session);
+		note_network(result, entry);
 		log_earlier_ended(entry, result);
-		if (session_state(entry->session) == SESSION_READY)
-			result->notice = session_notice(session_left_ms(entry->session), c->max_lifetime, c->idle_ttl);
+		result->notice = session_entry_notice(entry);
 	}
 	bool shows = result && o->request.on_display;
 	if (shows && live_end_is_heavy(&o->live)) {

@@ -1,6 +1,7 @@
 #include "manager/registry/registry.h"
 
 #include "base/alloc.h"
+#include "manager/gate/gate.h"
 #include "manager/model/cause.h"
 #include "manager/model/handle.h"
 #include "manager/registry/journal.h"
@@ -63,8 +64,21 @@ struct session_info session_entry_info(const struct session_entry *entry)
 		.age_seconds = session_age_ms(s) / 1000,
 		.idle_seconds = session_idle_ms(s) / 1000,
 		.transport = session_transport(s),
+		.rules = entry->rules,
 		.limits = *session_limits(s),
 	};
+}
+
+char *session_entry_notice(struct session_entry *entry)
+{
+	const struct config *c = entry->registry->config;
+	if (session_state(entry->session) != SESSION_READY)
+		return NULL;
+	AUTO(freep) char *time = session_notice(session_left_ms(entry->session), c->max_lifetime, c->idle_ttl);
+	AUTO(freep) char *gate = gate_rules(entry->gate) ? gate_take_note(entry->gate) : NULL;
+	if (!time || !gate)
+		return take_ptr(time) ?: take_ptr(gate);
+	return xasprintf("%s %s", gate, time);
 }
 
 void session_entry_free(struct session_entry *entry)
@@ -73,12 +87,15 @@ void session_entry_free(struct session_entry *entry)
 	store_cancel(entry->renewal);
 	store_cancel(entry->explanation);
 	journal_leave(entry->journal);
+	gate_free(entry->gate);
 	session_free(entry->session);
 	session_secrets_free(entry->own_secrets);
 	free(entry->conversation);
 	free(entry->versions);
 	free(entry->name);
 	free(entry->labels);
+	free(entry->rules);
+	free(entry->secrets);
 	free(entry->usage);
 	free(entry);
 }

@@ -59,6 +59,7 @@ struct manager {
 };
 
 /* A session in the registry. */
+struct gate;
 struct session_entry {
 	struct list node;
 	struct registry *registry;
@@ -70,10 +71,13 @@ struct session_entry {
 	bool adopted;				      /* another server started it */
 	char *labels;				      /* JSON object of texts; NULL = none */
 	char *name;				      /* given by its conversation; NULL = none */
-	char *versions;				      /* versions of its packages, as JSON; NULL = none or unknown */
-	struct journal *journal;		      /* NULL while it is warm or not started */
-	struct session_secrets *own_secrets;	      /* NULL = it has no secrets */
-	struct usage *usage;			      /* NULL = nobody has asked for its state yet */
+	char *rules;				      /* of its gate (rules_to_text()); NULL = it has none */
+	char *secrets;				      /* names, separated by spaces; NULL = none */
+	struct gate *gate;
+	struct session_secrets *own_secrets; /* NULL = it has no secrets */
+	char *versions;			     /* versions of its packages, as JSON; NULL = none or unknown */
+	struct journal *journal;	     /* NULL while it is warm or not started */
+	struct usage *usage;		     /* NULL = nobody has asked for its state yet */
 	struct store_job *renewal;
 	struct store_job *explanation; /* reads the cause of its death */
 };
@@ -88,6 +92,9 @@ int registry_resolve(struct registry *r, const char *conversation, const char *w
 /* Number of sessions that are not dead. */
 size_t registry_live(const struct registry *r);
 struct session_info session_entry_info(const struct session_entry *entry);
+/* Sentences for the answer of a run: connections that the gate refused since the last one, and the time that is left if
+ * it is little. NULL = none. The caller owns them. */
+char *session_entry_notice(struct session_entry *entry);
 /* Wipes the key that signs links. */
 void signing_key_free(struct registry *r);
 /* Cancels its store jobs and frees it. Does not touch the container. */

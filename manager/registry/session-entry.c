@@ -3,7 +3,9 @@
 #include "manager/model/runtime.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "manager/deps/set.h"
+#include "manager/gate/gate.h"
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
@@ -127,6 +129,37 @@ static void start_journal(struct session_entry *entry)
 							     .ctx = entry });
 }
 
+/* --- the gate ---------------------------------------------------------------------------------------------------- */
+
+/* Each session has one, so that a warm container can become a session with rules. */
+static void make_gate(struct session_entry *entry)
+{
+	struct registry *r = entry->registry;
+	entry->gate = gate_new(&(struct gate_spec){ .loop = r->loop,
+						    .session = session_id(entry->session),
+						    .private_networks = &r->config->private_networks,
+						    .ctx = entry });
+	gate_attach(entry->gate, session_dispatch(entry->session));
+}
+
+/* Before the claim, so that no code runs without rules. Rules that cannot be read allow nothing. */
+static void open_gate(struct session_entry *entry)
+{
+	struct rules rules = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!entry->rules)
+		return;
+	if (rules_from_text(&rules, entry->rules, &f) < 0) {
+		log_warning("session %s: its network rules cannot be read: %s", session_id(entry->session), f.message);
+		rules_release(&rules);
+	}
+	if (gate_set_rules(entry->gate, &rules, &f) < 0)
+		log_warning("session %s: %s", session_id(entry->session), f.message);
+	rules_release(&rules);
+}
+
+/* --- life -------------------------------------------------------------------------------------------------------- */
+
 static struct session_spec spec_for(struct session_entry *entry, const struct session_entry_spec *spec)
 {
 	struct registry *r = entry->registry;
@@ -163,6 +196,7 @@ struct session_entry *session_entry_new(struct registry *r, const struct session
 	struct session_spec session = spec_for(entry, spec);
 	session.container = container;
 	entry->session = session_new(&session);
+	make_gate(entry);
 	return entry;
 }
 
@@ -182,6 +216,7 @@ static void start(struct session_entry *entry, struct session_start spec)
 void session_entry_start(struct session_entry *entry, const struct session_terms *terms)
 {
 	start_journal(entry);
+	open_gate(entry);
 	start(entry, (struct session_start){ .terms = *terms });
 }
 
@@ -200,6 +235,7 @@ void session_entry_claim(struct session_entry *entry, const char *conversation, 
 	list_remove(&entry->node);
 	list_append(&entry->registry->entries, &entry->node);
 	start_journal(entry);
+	open_gate(entry);
 	session_claim(entry->session, terms);
 }
 
@@ -226,6 +262,8 @@ struct session_entry *session_entry_adopt(struct registry *r, const struct sessi
 	entry->adopted = true;
 	entry->name = row->name ? xstrdup(row->name) : NULL;
 	entry->labels = row->labels ? xstrdup(row->labels) : NULL;
+	entry->rules = limits_json_text(row->limits, "rules");
+	entry->secrets = limits_json_text(row->limits, "secrets");
 	struct session_spec session =
 		spec_for(entry, &(struct session_entry_spec){ .runtime = runtime_find(row->runtime),
 							      .image = row->image,
@@ -242,6 +280,8 @@ struct session_entry *session_entry_adopt(struct registry *r, const struct sessi
 							 .age_ms = now - MIN(row->created, now),
 							 .idle_ms = row->busy ? 0 : now - MIN(row->used, now),
 						 });
+	make_gate(entry);
+	open_gate(entry);
 	start_journal(entry);
 	keeper_start(r->keeper);
 	return entry;

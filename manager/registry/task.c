@@ -238,14 +238,13 @@ static void on_end(struct run_waiter *w, struct run_result *result, const struct
 {
 	struct task *t = container_of(w, struct task, waiter);
 	struct session *s = t->entry->session;
-	const struct config *c = t->registry->config;
 	/* Another server has the session now, and with it the run and this task. */
 	if (session_is_lost(s)) {
 		task_free(t);
 		return;
 	}
-	if (result && session_state(s) == SESSION_READY)
-		result->notice = session_notice(session_left_ms(s), c->max_lifetime, c->idle_ttl);
+	if (result)
+		result->notice = session_entry_notice(t->entry);
 	end(t, result, f);
 }
 

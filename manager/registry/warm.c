@@ -52,7 +52,8 @@ static struct session_entry_spec usual(const struct warm *w, const struct runtim
 {
 	return (struct session_entry_spec){ .runtime = runtime,
 					    .conversation = "",
-					    .network = w->registry->config->network_enabled,
+					    .network = w->registry->config->network_enabled &&
+						       !w->registry->config->network_allow,
 					    .limits = limits_default(w->registry->config) };
 }
 

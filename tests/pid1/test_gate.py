@@ -147,7 +147,8 @@ def test_hostile_queries_are_survived(gate):
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 random.seed(1)
 head = struct.pack('>6H', 7, 0x0100, 1, 0, 0, 0)
-for q in [b'', b'x', head, head + b'\\xc0\\x0c\\0\\1\\0\\1', head + b'\\x3f' + b'a' * 10, head + (b'\\x3f' + b'a' * 63) * 8 + b'\\0\\0\\1\\0\\1',
+for q in [b'', b'x', head, head + b'\\xc0\\x0c\\0\\1\\0\\1', head + b'\\x3f' + b'a' * 10,
+          head + (b'\\x3f' + b'a' * 63) * 8 + b'\\0\\0\\1\\0\\1',
           struct.pack('>6H', 7, 0x8000, 1, 0, 0, 0) + b'\\1a\\0\\0\\1\\0\\1', struct.pack('>6H', 7, 0x2800, 1, 0, 0, 0), b'z' * 2000] + [
           random.randbytes(random.randrange(600)) for _ in range(2000)]:
     try: s.sendto(q, ('127.0.0.1', 53))

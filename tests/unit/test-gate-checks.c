@@ -164,7 +164,7 @@ static void test_other_hellos_are_refused(void **state)
 	expect_refused(&two);
 }
 
-static void test_what_is_not_tls_is_refused(void **state)
+static void test_bytes_that_are_not_tls_are_refused(void **state)
 {
 	static const char *const starts[] = { "GET / HTTP/1.1\r\n", "\x16\x02\x01\x00\x05hello",
 					      "\x17\x03\x03\x00\x01x", "\x16\x03\x01\xff\xffxxxx", "SSH-2.0-OpenSSH" };
@@ -286,7 +286,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_hello_that_names_the_host_passes, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(test_other_hellos_are_refused, setup_tls, teardown),
-		cmocka_unit_test_setup_teardown(test_what_is_not_tls_is_refused, setup_tls, teardown),
+		cmocka_unit_test_setup_teardown(test_bytes_that_are_not_tls_are_refused, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(test_a_second_hello_is_checked_too, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(test_early_data_does_not_wait, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(test_requests_for_the_host_pass, setup_http, teardown),

@@ -51,9 +51,16 @@ static void add_cell(struct buf *out, const char *text)
 static const char *type_text(const struct arg *a)
 {
 	static const char *const names[] = {
-		[ARG_STRING] = "text",	 [ARG_INT] = "integer", [ARG_BOOL] = "true or false",
-		[ARG_OBJECT] = "object", [ARG_LIST] = "list",	[ARG_NUMBER] = "number",
-		[ARG_SIZE] = "size",	 [ARG_TEXTS] = "texts", [ARG_STRINGS] = "list of texts",
+		[ARG_STRING] = "text",
+		[ARG_INT] = "integer",
+		[ARG_BOOL] = "true or false",
+		[ARG_OBJECT] = "object",
+		[ARG_LIST] = "list",
+		[ARG_NUMBER] = "number",
+		[ARG_SIZE] = "size",
+		[ARG_TEXTS] = "texts",
+		[ARG_STRINGS] = "list of texts",
+		[ARG_SWITCH] = "true, false or list of texts",
 	};
 	return names[a->type];
 }

@@ -89,7 +89,7 @@ class SandboxManager:
     # --- sessions
 
     def create_session(self, runtime: str = "python", dependencies: Union[Mapping[str, Any], Iterable[str], None] = None, *,
-                       network: Optional[bool] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
+                       network: Union[bool, Sequence[str], None] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
                        memory: Optional[Size] = None, cpus: Optional[float] = None, disk: Optional[Size] = None,
                        image: Optional[str] = None, name: Optional[str] = None,
                        on_output: Optional[Output] = None, deadline: Optional[float] = None,
@@ -97,6 +97,7 @@ class SandboxManager:
         """Creates a session.
 
         dependencies: {"pandas": "2.2.3", "matplotlib": ""}, or ["pandas==2.2.3", "matplotlib"].
+        network: False, True, or the only hosts that the session reaches: ["@python", "api.example.com", "db.internal:5432"].
         memory, disk, cpus: limits that differ from the settings, up to CONTAINER_MEMORY_MAX and the like; "4g", "512m" or bytes.
         image: one of the names in CONTAINER_IMAGES.
         name: a name that can be used instead of the id, also with husk's verbs (husk repl sales).
@@ -107,7 +108,7 @@ class SandboxManager:
         with waiting(deadline, cancel) as (wait, guard):
             hear = _lib.INSTALL_OUTPUT(lambda _, data, n: guard.call(on_output, ctypes.string_at(data, n).decode()) if on_output else None)
             options = sized(_lib.Create, language=encode(runtime, "runtime"), dependencies=_lib.strings(_dependencies(dependencies)),
-                            network=0 if network is None else 1 if network else -1, env=_pairs(env), cwd=encode(cwd, "cwd"),
+                            network=_switch(network), network_hosts=_hosts(network), env=_pairs(env), cwd=encode(cwd, "cwd"),
                             memory=_size(memory, "memory"), disk=_size(disk, "disk"), cpus=_cpus(cpus),
                             image=encode(image, "image"), name=encode(name, "name"))
             if on_output:
@@ -441,6 +442,18 @@ class Session:
 
 def _pairs(env: Optional[Mapping[str, str]]) -> Any:
     return _lib.strings([f"{name}={value}" for name, value in (env or {}).items()])
+
+
+def _switch(network: Union[bool, Sequence[str], None]) -> int:
+    return 0 if not isinstance(network, bool) else 1 if network else -1
+
+
+def _hosts(network: Union[bool, Sequence[str], None]) -> Any:
+    if network is None or isinstance(network, bool):
+        return None
+    if isinstance(network, str):
+        raise TypeError("network must be a bool or a list of names")
+    return _lib.strings(list(network))
 
 
 def _size(value: Optional[Size], what: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, TypedDict, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, TypedDict, Union
 
 from ._lib import Cancel
 
@@ -51,7 +51,7 @@ class _Command(_Run, total=False):
 
 
 class _Create(TypedDict, total=False):
-    network: Optional[bool]
+    network: Union[bool, Sequence[str], None]
     env: Optional[Mapping[str, str]]
     cwd: Optional[str]
     memory: Optional[Size]

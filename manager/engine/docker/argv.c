@@ -138,7 +138,11 @@ static void add_network(struct strv *argv, const struct container_spec *spec, co
 	static const char *const variables[] = { "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE",	 "CURL_CA_BUNDLE",
 						 "PIP_CERT",	  "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO" };
 	strv_add_all(argv, "--network", spec->network && !spec->network_late ? network : "none", NULL);
-	if (!spec->network || !spec->ca_bundle)
+	/* PID 1 answers the names that the session's gate lets through, and no search list may change a name. */
+	if (!spec->network)
+		strv_add_all(argv, "--dns", "127.0.0.1", "--dns-search", ".", "--sysctl",
+			     "net.ipv4.ip_unprivileged_port_start=0", NULL);
+	if (!spec->ca_bundle)
 		return;
 	strv_add(argv, "--mount");
 	strv_addf(argv, "type=bind,source=%s,target=" CA_BUNDLE_INSIDE ",readonly", spec->ca_bundle);
