@@ -233,6 +233,12 @@ static void feed_end(struct connection *c, end_fn fn)
 	pass_on(c, fn(c->spec.filter, &up, &down, &f), &up, &down, &f);
 }
 
+static bool filter_is_alone(const struct connection *c)
+{
+	const struct gate_filter *f = c->spec.filter;
+	return c->step == STEP_OPEN && f && f->type->is_alone && f->type->is_alone(f);
+}
+
 /* Bytes of the session are credited when the host has accepted what was made of them, or when they are dropped. */
 static void credit(struct connection *c)
 {
@@ -251,7 +257,7 @@ static void on_bytes(struct line_stream *s, const void *data, size_t n)
 	struct connection *c = s->owner;
 	c->active_ms = loop_now_ms();
 	c->untaken += n;
-	if (c->step == STEP_OPEN && c->host) {
+	if (c->step == STEP_OPEN && (c->host || filter_is_alone(c))) {
 		c->up += n;
 		if (c->spec.filter)
 			feed(c, c->spec.filter->type->from_session, data, n);
@@ -274,6 +280,10 @@ static void on_session_ended(struct line_stream *s)
 	c->session_ended = true;
 	if (c->step == STEP_OPEN && c->spec.filter)
 		feed_end(c, c->spec.filter->type->session_ended);
+	if (filter_is_alone(c)) {
+		c->host_ended = true;
+		flush_down(c);
+	}
 	if (c->step == STEP_OPEN && c->host)
 		duplex_end(c->host);
 	end_if_delivered(c);
@@ -322,9 +332,11 @@ static void on_sent(void *ctx, size_t n)
 static void on_host_ended(void *ctx)
 {
 	struct connection *c = ((struct attempt *)ctx)->connection;
-	c->host_ended = true;
-	if (c->step == STEP_OPEN && c->spec.filter)
+	if (c->step == STEP_OPEN && c->spec.filter && !filter_is_alone(c))
 		feed_end(c, c->spec.filter->type->upstream_ended);
+	if (filter_is_alone(c))
+		return;
+	c->host_ended = true;
 	flush_down(c);
 	end_if_delivered(c);
 }
@@ -334,7 +346,7 @@ static void on_host_error(void *ctx, int error)
 	struct connection *c = ((struct attempt *)ctx)->connection;
 	c->host = duplex_free(c->host);
 	c->queued = 0;
-	if (c->step == STEP_LINGER)
+	if (c->step == STEP_LINGER || filter_is_alone(c))
 		end_if_delivered(c);
 	else
 		fail_now(c, CAUSE_STREAM_BROKE, "the connection to %s broke: %s", c->name, strerror(-error));

@@ -32,6 +32,9 @@ struct gate_filter_type {
 	/* The name of the secret that was used last, or NULL. May be NULL. */
 	const char *(*secret)(const struct gate_filter *f);
 	void (*free)(struct gate_filter *f);
+	/* True if it answers the session itself from now on: the upstream is closed, and its end means nothing. May be
+	 * NULL. */
+	bool (*is_alone)(const struct gate_filter *f);
 };
 
 /* The first member of each filter. */

@@ -174,6 +174,12 @@ static void terminate_free(struct gate_filter *filter)
 	free(t);
 }
 
+/* The session's first request gets the reason. */
+static bool is_alone(const struct gate_filter *f)
+{
+	return terminate_of((struct gate_filter *)(uintptr_t)f)->failed;
+}
+
 const char *terminate_used(const struct gate_filter *f)
 {
 	return inject_used(container_of((struct gate_filter *)(uintptr_t)f, struct terminate, base)->inject);
@@ -185,6 +191,7 @@ struct gate_filter *terminate_new(const struct terminate_spec *spec)
 						      .from_upstream = from_upstream,
 						      .session_ended = session_ended,
 						      .upstream_ended = upstream_ended,
+						      .is_alone = is_alone,
 						      .secret = terminate_used,
 						      .free = terminate_free };
 	static const struct inject_ops ops = { .up = send_up, .down = send_down };
