@@ -473,7 +473,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.network = s->spec.network,
 		.network_late = s->spec.runtime->slow_start && shares_kernel(s->spec.engine, c),
 		.keep_proxies = c->proxy_enabled,
-		.ca_bundle = c->ca_bundle,
+		.ca_bundle = start->reaches_hosts ? c->ca_bundle : NULL,
 		.runtime = c->runtime,
 		.env = start->env,
 		.line_dir = transport_local_invite(s->transport),

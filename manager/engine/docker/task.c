@@ -250,7 +250,7 @@ static void place_ended(struct engine_task *t, const struct child_result *r)
 	const char *host = r->exit_status == 0 ? r->out : getenv("DOCKER_HOST");
 	t->docker->shares_kernel = !host || !*host || info_is_local(host) ? SUPPORT_YES : SUPPORT_NO;
 	t->docker->has_quotas = t->docker->shares_kernel == SUPPORT_YES && quota_is_likely();
-	step_start(t, STEP_NETWORK_LIST);
+	step_start(t, t->only_looks || t->spec.network ? STEP_NETWORK_LIST : STEP_RUN);
 }
 
 /* When servers create the network at the same moment, there are several networks of that name, and some engines
@@ -570,10 +570,11 @@ struct engine_task *task_create(struct engine *e, const struct container_spec *s
 	struct engine_task *t = task_new(d, spec, /* done= */ NULL, ctx);
 	t->created = done;
 	t->is_create = true;
-	if (!spec->network)
-		step_start(t, STEP_RUN);
-	else if (!d->shares_kernel)
+	/* Files of this machine, such as certificates, can be mounted only if the engine is on it. */
+	if (!d->shares_kernel && (spec->network || spec->ca_bundle))
 		step_start(t, STEP_PLACE);
+	else if (!spec->network)
+		step_start(t, STEP_RUN);
 	else
 		step_start(t, *d->network ? STEP_RUN : STEP_NETWORK_LIST);
 	return t;
