@@ -62,6 +62,8 @@ extern const struct route routes_packages[];
 extern const struct route routes_terminal[];
 extern const struct route routes_ports[];
 extern const struct route routes_keys[];
+extern const struct route routes_git[];
+extern const struct route routes_secrets[];
 extern const struct route routes_settings[];
 extern const struct route routes_health[];
 extern const struct route routes_reports[];

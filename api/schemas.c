@@ -74,6 +74,13 @@ static const struct {
 	  "\"created_ms\":{\"type\":\"integer\"},\"used_ms\":{\"type\":\"integer\"},\"key\":{\"type\":\"string\"}}}" },
 	{ "Keys", "{\"type\":\"object\",\"required\":[\"keys\"],\"properties\":{\"keys\":{\"type\":\"array\","
 		  "\"items\":{\"$ref\":\"#/components/schemas/Key\"}}}}" },
+	{ "Secret",
+	  "{\"type\":\"object\",\"required\":[\"name\",\"tenant\",\"hosts\"],\"properties\":{\"name\":{\"type\":\"string\"},"
+	  "\"tenant\":{\"type\":\"string\"},\"hosts\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	  "\"header\":{\"type\":\"string\"},\"query\":{\"type\":\"string\"},\"basic\":{\"type\":\"string\"},"
+	  "\"created_ms\":{\"type\":\"integer\"},\"changed_ms\":{\"type\":\"integer\"}}}" },
+	{ "Secrets", "{\"type\":\"object\",\"required\":[\"secrets\"],\"properties\":{\"secrets\":{\"type\":\"array\","
+		     "\"items\":{\"$ref\":\"#/components/schemas/Secret\"}}}}" },
 	{ "Settings",
 	  "{\"type\":\"object\",\"required\":[\"settings\"],\"properties\":{\"settings\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	  "\"required\":[\"name\",\"from\",\"secret\"],\"properties\":{\"name\":{\"type\":\"string\"},\"value\":{\"type\":[\"string\",\"null\"]},"

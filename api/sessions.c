@@ -8,7 +8,7 @@
 struct create_body {
 	const char *language, *name, *image, *cwd;
 	struct arg_switch network;
-	json_t *dependencies, *env, *labels;
+	json_t *dependencies, *env, *secrets, *labels;
 	uint64_t memory, disk;
 	double cpus;
 };
@@ -58,6 +58,11 @@ static const struct arg create_table[] = {
 	{ "env", ARG_TEXTS, offsetof(struct create_body, env),
 	  .description = "Environment variables of the interpreter and all commands.",
 	  .example = "{\"TZ\": \"Europe/Berlin\"}" },
+	{ "secrets", ARG_STRINGS, offsetof(struct create_body, secrets), .max = SESSION_SECRETS_MAX,
+	  .description =
+		  "Names of secrets of the tenant. The variable of each name has a placeholder that can be used in requests to "
+		  "the secret's hosts.",
+	  .example = "[\"OPENAI_API_KEY\"]" },
 	{ "cwd", ARG_STRING, offsetof(struct create_body, cwd), ARG_NONEMPTY, .max = 4095,
 	  .description = "Directory to start in, instead of /workspace.", .example = "\"/tmp\"" },
 	{ "memory", ARG_SIZE, offsetof(struct create_body, memory),
@@ -158,8 +163,10 @@ static void post_session(struct exchange *x)
 					  .ctx = x };
 	AUTO(freep) struct dependency *dependencies = dependencies_decode(body->dependencies, &request.n_dependencies);
 	AUTO(strv_release) struct strv allow = { 0 };
+	AUTO(freep) const char **secrets = strings_decode(body->secrets);
 	request.dependencies = dependencies;
 	request.allow = hosts_decode(body->network.list, &allow);
+	request.secrets = (struct secret_names){ secrets, json_array_size(body->secrets) };
 	if (!request.runtime)
 		refuse_language(&f, body->language);
 	else if (labels_text(body->labels, &labels, &f) == 0)

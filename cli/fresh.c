@@ -71,6 +71,7 @@ int fresh_take(struct fresh *x, const struct options *o, const struct config *co
 		.n_dependencies = x->n_dependencies,
 		.env = x->env,
 		.n_env = o->env.n,
+		.secrets = { (const char *const *)o->secrets.v, o->secrets.n },
 		.limits = { .memory = o->memory, .disk = o->disk, .cpus = o->cpus },
 		.on_output = on_install_output,
 	};

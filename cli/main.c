@@ -20,6 +20,7 @@
 #include "cli/repl/sixel.h"
 #include "cli/report.h"
 #include "cli/run.h"
+#include "cli/secrets.h"
 #include "cli/serve.h"
 #include "cli/sessions.h"
 #include "cli/setup.h"
@@ -54,6 +55,8 @@ static int run_verb(const struct options *options)
 		return ui_run(options);
 	case VERB_KEYS:
 		return keys_run(options);
+	case VERB_SECRET:
+		return secrets_run(options);
 	case VERB_DEMO:
 		return demo_run(options);
 	case VERB_DOCTOR:

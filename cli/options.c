@@ -111,6 +111,10 @@ static const struct option_row {
 	STRING("tls-key", tls_key),
 	FLAG("behind-proxy", behind_proxy),
 	LIST("allow-host", hosts),
+	LIST("host", secret_hosts),
+	STRING("header", header),
+	STRING("query", query),
+	STRING("basic", basic),
 	LIST("scope", scopes),
 	STRING("tenant", tenant),
 	PARSED("max-sessions", take_max_sessions),
@@ -135,6 +139,7 @@ static const struct option_row {
 	STRING("language", language),
 	LIST("dependency", dependencies),
 	PARSED("env", take_env),
+	LIST("secret", secrets),
 	LIST("file", files),
 	LIST("export", exports),
 	PARSED("timeout", take_timeout),
@@ -295,8 +300,8 @@ static int check_jupyter(const struct options *o, struct fail *f)
 
 static int check_repl(const struct options *o, struct fail *f)
 {
-	bool fresh = o->language || o->dependencies.n || o->env.n || o->memory || o->disk || o->cpus > 0 || o->image ||
-		     o->no_network || o->network.n;
+	bool fresh = o->language || o->dependencies.n || o->env.n || o->secrets.n || o->memory || o->disk ||
+		     o->cpus > 0 || o->image || o->no_network || o->network.n;
 	return o->session && fresh ?
 		       fail_set(f, FAIL_INVALID, "these options apply only to a new session, not to '%s'", o->session) :
 		       0;
@@ -324,6 +329,18 @@ static int check_keys(const struct options *o, struct fail *f)
 	if ((o->scopes.n || limits) && o->keys_action != KEYS_ADD)
 		return fail_set(f, FAIL_INVALID, "--scope and limits work only with keys add");
 	return limits && !o->tenant ? fail_set(f, FAIL_INVALID, "limits need --tenant") : 0;
+}
+
+static int check_secret(const struct options *o, struct fail *f)
+{
+	bool places = o->secret_hosts.n || o->header || o->query || o->basic;
+	if (o->json && o->secret_action != SECRET_LIST)
+		return fail_set(f, FAIL_INVALID, "--json works only with secret list");
+	if (places && o->secret_action != SECRET_SET)
+		return fail_set(f, FAIL_INVALID, "--host, --header, --query and --basic work only with secret set");
+	return o->secret_action == SECRET_SET && !o->secret_hosts.n ?
+		       fail_set(f, FAIL_INVALID, "secret set needs --host: the host that the secret is for") :
+		       0;
 }
 
 static int check(const struct options *o, struct fail *f)
@@ -359,6 +376,8 @@ static int check(const struct options *o, struct fail *f)
 		return o->program ? 0 : fail_set(f, FAIL_INVALID, "run needs a file, or - for standard input");
 	case VERB_KEYS:
 		return check_keys(o, f);
+	case VERB_SECRET:
+		return check_secret(o, f);
 	case VERB_CONFIG:
 		return o->json && o->action != CONFIG_LIST ?
 			       fail_set(f, FAIL_INVALID, "--json works only with config list") :
@@ -387,20 +406,30 @@ static int find_verb(const char *name, enum verb *ret, struct fail *f)
 		      fail_set(f, FAIL_INVALID, "unknown verb '%s'", name);
 }
 
+/* The verb's next word must be one of its actions. Returns its number, or -1 with f. */
+static int take_action(const char *verb, const char *const *actions, size_t n, const char *word, struct fail *f)
+{
+	AUTO(buf_release) struct buf all = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		if (word && streq(word, actions[i]))
+			return (int)i;
+		buf_printf(&all, "%s%s", i ? ", " : "", actions[i]);
+	}
+	return fail_set(f, FAIL_INVALID, "%s needs one of: %s", verb, buf_str(&all));
+}
+
 static int take_config_words(struct options *o, char **words, struct fail *f)
 {
 	static const char *const actions[] = {
 		[CONFIG_LIST] = "list", [CONFIG_GET] = "get", [CONFIG_SET] = "set", [CONFIG_UNSET] = "unset"
 	};
-	size_t i = 0;
-	while (*words && i < ARRAY_LEN(actions) && !streq(*words, actions[i]))
-		i++;
-	if (!*words || i == ARRAY_LEN(actions))
-		return fail_set(f, FAIL_INVALID, "config needs one of: list, get, set, unset");
-	o->action = (enum config_action)i;
+	int action = take_action("config", actions, ARRAY_LEN(actions), *words, f);
+	if (action < 0)
+		return -1;
+	o->action = (enum config_action)action;
 	words++;
 	if (o->action != CONFIG_LIST && !*words)
-		return fail_set(f, FAIL_INVALID, "config %s needs the name of a setting", actions[i]);
+		return fail_set(f, FAIL_INVALID, "config %s needs the name of a setting", actions[action]);
 	if (o->action != CONFIG_LIST)
 		o->setting = *words++;
 	if (o->action == CONFIG_SET && *words)
@@ -411,18 +440,37 @@ static int take_config_words(struct options *o, char **words, struct fail *f)
 static int take_keys_words(struct options *o, char **words, struct fail *f)
 {
 	static const char *const actions[] = { [KEYS_LIST] = "list", [KEYS_ADD] = "add", [KEYS_REMOVE] = "remove" };
-	size_t i = 0;
-	while (*words && i < ARRAY_LEN(actions) && !streq(*words, actions[i]))
-		i++;
-	if (!*words || i == ARRAY_LEN(actions))
-		return fail_set(f, FAIL_INVALID, "keys needs one of: list, add, remove");
-	o->keys_action = (enum keys_action)i;
+	int action = take_action("keys", actions, ARRAY_LEN(actions), *words, f);
+	if (action < 0)
+		return -1;
+	o->keys_action = (enum keys_action)action;
 	words++;
 	if (o->keys_action != KEYS_LIST && !*words)
-		return fail_set(f, FAIL_INVALID, "keys %s needs the name of a key", actions[i]);
+		return fail_set(f, FAIL_INVALID, "keys %s needs the name of a key", actions[action]);
 	if (o->keys_action != KEYS_LIST)
 		o->key_name = *words++;
 	return *words ? unexpected(*words, f) : 0;
+}
+
+static int take_secret_words(struct options *o, char **words, struct fail *f)
+{
+	static const char *const actions[] = {
+		[SECRET_LIST] = "list", [SECRET_SET] = "set", [SECRET_REMOVE] = "remove"
+	};
+	int action = take_action("secret", actions, ARRAY_LEN(actions), *words, f);
+	if (action < 0)
+		return -1;
+	o->secret_action = (enum secret_action)action;
+	words++;
+	if (o->secret_action != SECRET_LIST && !*words)
+		return fail_set(f, FAIL_INVALID, "secret %s needs the name of a secret", actions[action]);
+	if (o->secret_action != SECRET_LIST)
+		o->secret_name = *words++;
+	/* A value here is a mistake that must not be repeated on the screen. */
+	return *words && o->secret_action == SECRET_SET ?
+		       fail_set(f, FAIL_INVALID, "secret set takes no value: it is read from standard input") :
+	       *words ? unexpected(*words, f) :
+			0;
 }
 
 static int take_help_words(struct options *o, char **words, struct fail *f)
@@ -448,6 +496,8 @@ static int take_words(struct options *o, char **words, struct fail *f)
 		return take_config_words(o, words, f);
 	case VERB_KEYS:
 		return take_keys_words(o, words, f);
+	case VERB_SECRET:
+		return take_secret_words(o, words, f);
 	case VERB_HELP:
 		return take_help_words(o, words, f);
 	case VERB_RUN:
@@ -535,11 +585,13 @@ void options_release(struct options *o)
 	strv_release(&o->dependencies);
 	strv_release(&o->network);
 	strv_release(&o->env);
+	strv_release(&o->secrets);
 	strv_release(&o->files);
 	strv_release(&o->exports);
 	strv_release(&o->allowed);
 	strv_release(&o->hosts);
 	strv_release(&o->scopes);
+	strv_release(&o->secret_hosts);
 }
 
 void options_usage(FILE *to, enum verb verb)

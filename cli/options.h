@@ -7,6 +7,7 @@
 #include "cli/verbs.h"
 
 enum keys_action { KEYS_LIST, KEYS_ADD, KEYS_REMOVE };
+enum secret_action { SECRET_LIST, SECRET_SET, SECRET_REMOVE };
 enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
 
 struct options {
@@ -40,6 +41,10 @@ struct options {
 	const char *tenant;   /* NULL = local; for list and remove: all */
 	struct strv scopes;
 	uint64_t max_sessions, max_memory, max_streams, max_exports; /* of the tenant; 0 = no limit */
+	/* secret; everything except the list points into argv. The value is read from standard input. */
+	enum secret_action secret_action;
+	const char *secret_name, *header, *query, *basic;
+	struct strv secret_hosts;
 	/* jupyter */
 	bool tcp, install, uninstall, user;
 	const char *prefix; /* points into argv */
@@ -63,7 +68,7 @@ struct options {
 	bool no_network;
 	struct strv network;  /* hosts that a new session may reach; empty = all */
 	const char *pictures; /* repl: how pictures are shown; NULL = in a way that the terminal supports */
-	struct strv dependencies, env, files, exports;
+	struct strv dependencies, env, secrets, files, exports;
 };
 
 /* -1 with f if the command line is wrong. Prints nothing. */

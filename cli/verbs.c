@@ -48,6 +48,7 @@ static const struct help_option common_options[] = {
 #define FRESH_OPTIONS                                                                                                  \
 	{ "dependency", "NAME[==VERSION]", "Install this package first. Can be repeated.", 'd' },                      \
 		{ "env", "NAME=VALUE", "Set a variable in the session's environment. Can be repeated." },              \
+		{ "secret", "NAME", "Let the session use this secret (husk secret). Can be repeated." },               \
 		{ "memory", "SIZE", "Memory of the session, such as 4g, up to CONTAINER_MEMORY_MAX." },                \
 		{ "cpus", "N", "CPUs of the session, such as 1.5, up to CONTAINER_CPUS_MAX." },                        \
 		{ "disk", "SIZE", "Size of the home directory, such as 10g, up to CONTAINER_DISK_MAX." },              \
@@ -432,7 +433,7 @@ static const struct help_verb verbs[N_VERBS] = {
 			"A key belongs to a tenant. Sessions, exports and history of one tenant do not exist for another. "
 			"Without --tenant, add uses the tenant local, to which everything on this machine belongs.",
 			"Scopes: sessions:read, sessions:write, run, terminal, files:read, files:write, exports:read, ports, "
-			"settings, keys, metrics, admin (all). Without --scope, a key has those from sessions:read to ports."),
+			"settings, keys, secrets, metrics, admin (all). Without --scope, a key has those from sessions:read to ports."),
 		.options = OPTIONS(
 			{ "tenant", "TENANT", "The tenant of the key: lower-case letters, digits and hyphens." },
 			{ "scope", "SCOPE", "Let the key do this. Can be repeated." },
@@ -445,6 +446,33 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "husk keys add laptop >key.txt", "Make a key for another program." },
 			{ "husk keys add ci --tenant acme --max-sessions 4", "Make a key for another team." }),
 		.codes = PAIRS(CODE_DONE, { "1", "There is no such key." }, CODE_USAGE, CODE_SYSTEM),
+	},
+	[VERB_SECRET] = {
+		.name = "secret",
+		.group = GROUP_SETUP,
+		.summary = "Store, list and remove secrets that sessions use but never see",
+		.usage = TEXT("set NAME --host HOST[:PORT]... [--header NAME] [--query NAME] [--basic USER]", "[--json] list",
+			      "remove NAME"),
+		.text = TEXT(
+			"A session that is created with a secret has a placeholder in the variable of its name. In requests over TLS "
+			"to the hosts of the secret, and only there, the server of the session puts the value in its place. The value "
+			"never enters the session. docs/secrets.md describes it.",
+			"set reads the value from standard input; at a terminal, it is not shown. It is stored encrypted, and a "
+			"secret of the same name is replaced. list never shows values. After remove, sessions cannot use the "
+			"secret any more.",
+			"By default a secret may be used in any header. With --header, --query or --basic it is used only "
+			"there."),
+		.options = OPTIONS(
+			{ "host", "HOST[:PORT]", "set: the host that the secret is for; port 443 by default. Can be repeated." },
+			{ "header", "NAME", "set: use it only in this header." },
+			{ "query", "NAME", "set: use it only in this parameter of the address." },
+			{ "basic", "USER", "set: use it only as the password of this user (HTTP Basic)." },
+			{ "tenant", "TENANT", "The tenant of the secret; local by default." },
+			{ "json", NULL, "list: print one JSON object." }),
+		.examples = PAIRS(
+			{ "husk secret set OPENAI_API_KEY --host api.openai.com", "Type a key that sessions can then use." },
+			{ "husk secret set GIT_TOKEN --host git.example.com --basic x <token.txt", "Store a token for git." }),
+		.codes = PAIRS(CODE_DONE, { "1", "There is no such secret." }, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_CONFIG] = {
 		.name = "config",

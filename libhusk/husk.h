@@ -231,6 +231,9 @@ struct husk_create {
 	 * "@python" (docs/network.md). Hosts that the operator does not allow are left out. NULL = as `network` says;
 	 * not together with `network`. */
 	const char *const *network_hosts;
+	/* Names of secrets (husk secret set), ends with NULL. The variable of each name has a placeholder, which requests to
+	 * the secret's hosts can use; the value never enters the session. */
+	const char *const *secrets;
 };
 /* The session is running when this returns. options NULL = a Python session. */
 struct husk_error *husk_create(struct husk_conversation *c, const struct husk_create *options,

@@ -106,6 +106,9 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 	const struct runtime *runtime = runtime_find(language);
 	if (!runtime)
 		return no_language(language);
+	size_t n_secrets = 0;
+	while (o->secrets && o->secrets[n_secrets])
+		n_secrets++;
 	if (o->network < -1 || o->network > 1)
 		return error_misuse("husk_create(): .network must be 1, 0 or -1");
 	if (o->network && o->network_hosts)
@@ -125,6 +128,7 @@ struct husk_error *husk_create(struct husk_conversation *conversation, const str
 					     .n_dependencies = n,
 					     .env = env.v,
 					     .n_env = env.n,
+					     .secrets = { o->secrets, n_secrets },
 					     .cwd = o->cwd,
 					     .limits = { .memory = o->memory, .disk = o->disk, .cpus = o->cpus },
 					     .on_output = o->on_output ? on_install_output : NULL,

@@ -11,7 +11,7 @@ struct create_args {
 	const char *language;
 	struct arg_switch network;
 	json_t *dependencies;
-	json_t *env;
+	json_t *env, *secrets;
 	const char *name, *cwd, *image;
 	uint64_t memory, disk;
 	double cpus;
@@ -54,6 +54,14 @@ static const char *language_choice(size_t i)
 			.description = "Environment variables of the interpreter and all commands.",                   \
 			.example = "{\"TZ\": \"Europe/Berlin\"}"                                                       \
 	}
+#define SECRETS_ARG                                                                                                                \
+	{                                                                                                                          \
+		"secrets", ARG_STRINGS, offsetof(struct create_args, secrets),                                                     \
+			.max = SESSION_SECRETS_MAX,                                                                                \
+			.description =                                                                                             \
+				"Names of stored secrets. Each variable holds a placeholder that works in requests to its hosts.", \
+			.example = "[\"OPENAI_API_KEY\"]"                                                                          \
+	}
 #define CWD_ARG                                                                                                        \
 	{                                                                                                              \
 		"cwd", ARG_STRING, offsetof(struct create_args, cwd), ARG_NONEMPTY,                                    \
@@ -88,6 +96,7 @@ static const struct arg create_table[] = {
 	DEPENDENCIES_ARG(
 		"Packages to install before the session starts: name to version, \"\" for any. The set is cached."),
 	ENV_ARG,
+	SECRETS_ARG,
 	CWD_ARG,
 	NAME_ARG,
 	LIMIT_ARGS,
@@ -257,6 +266,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 	size_t n_env;
 	AUTO(freep) struct env_var *env = tools_env(args->env, &n_env);
 	AUTO(strv_release) struct strv allow = { 0 };
+	AUTO(freep) const char **secrets = strings_decode(args->secrets);
 	return manager_create(
 		call_env(call)->conversation,
 		&(struct create_request){ .runtime = runtime,
@@ -268,6 +278,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 					  .n_dependencies = n,
 					  .env = env,
 					  .n_env = n_env,
+					  .secrets = { secrets, json_array_size(args->secrets) },
 					  .cwd = args->cwd,
 					  .limits = { .memory = args->memory, .disk = args->disk, .cpus = args->cpus },
 					  .on_output = create_output,

@@ -79,11 +79,6 @@ int create_network_add(struct create_network *n, const struct config *c, const s
 {
 	struct rules wanted = { 0 };
 	struct create_network both = { 0 };
-	if (n->container) {
-		fail_set(f, FAIL_INVALID, "network: a session with secrets needs a list of hosts");
-		return fail_hint(
-			f, "Give the hosts that the session may reach, in `network`; those of its secrets are added.");
-	}
 	if (!c->network_enabled)
 		return switched_off(f);
 	int r = n->rules ? rules_from_text(&wanted, n->rules, f) : 0;
@@ -112,8 +107,9 @@ int create_network_choose(struct create_network *ret, const struct config *c, co
 		return 0;
 	if (!c->network_enabled)
 		return switched_off(f);
+	/* With secrets, the session reaches their hosts, which are added later, through its gate alone. */
 	if (!req->allow && !c->network_allow) {
-		ret->container = true;
+		ret->container = !req->secrets.n;
 		return 0;
 	}
 	if (!req->allow) {

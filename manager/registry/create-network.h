@@ -16,8 +16,8 @@ struct create_network {
 /* -1 with f if the request is refused: an entry is not valid, or the network is switched off. */
 int create_network_choose(struct create_network *ret, const struct config *c, const struct create_request *req,
 			  struct fail *f);
-/* Adds hosts that the request needs besides its list, as far as the operator allows them: "name:port". A session with a
- * network in its container has none to add to: -1 with f. */
+/* Adds hosts that the request needs besides its list, as far as the operator allows them: "name:port". The container has
+ * no network. -1 with f. */
 int create_network_add(struct create_network *n, const struct config *c, const struct strv *hosts, struct fail *f);
 void create_network_release(struct create_network *n);
 

@@ -197,8 +197,16 @@ static void on_secrets(void *ctx, struct secret_set *set, const struct fail *f)
 		op_fail(&o->op, f);
 		return;
 	}
+	AUTO(strv_release) struct strv hosts = { 0 };
+	AUTO(fail_release) struct fail why = { 0 };
+	for (size_t i = 0; i < set->n; i++)
+		for (size_t k = 0; k < set->v[i].hosts.n; k++)
+			strv_add(&hosts, set->v[i].hosts.v[k]);
 	o->values = secret_set_ref(set);
-	check_machine(o);
+	if (create_network_add(&o->network, o->op.registry->config, &hosts, &why) < 0)
+		op_fail(&o->op, &why);
+	else
+		check_machine(o);
 }
 
 static void read_secrets(struct create_op *o)

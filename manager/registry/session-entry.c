@@ -210,6 +210,8 @@ static void start(struct session_entry *entry, struct session_start spec)
 	spec.store = store_id(r->store);
 	spec.owner = r->self.id;
 	spec.env = &sources;
+	/* A warm container without a network may become a session with a gate. */
+	spec.reaches_hosts = session_network(entry->session) || entry->rules || spec.unclaimed;
 	session_start(entry->session, &spec);
 }
 
@@ -248,12 +250,21 @@ bool session_entry_fits(const struct session_entry *entry, const struct session_
 	       memcmp(session_limits(s), &spec->limits, sizeof(spec->limits)) == 0;
 }
 
-void session_entry_add_secrets(struct session_entry *entry, const char *conversation, const char *names)
+/* The names are kept in the entry, for its row. */
+static void use_secrets(struct session_entry *entry, const char *conversation)
 {
 	session_secrets_free(entry->own_secrets);
-	entry->own_secrets =
-		names ? session_secrets_new(entry->registry->values, session_id(entry->session), conversation, names) :
-			NULL;
+	entry->own_secrets = entry->secrets ? session_secrets_new(entry->registry->values, session_id(entry->session),
+								  conversation, entry->secrets) :
+					      NULL;
+	gate_set_filters(entry->gate, entry->own_secrets ? session_secrets_filter : NULL, entry->own_secrets);
+}
+
+void session_entry_add_secrets(struct session_entry *entry, const char *conversation, const char *names)
+{
+	free(entry->secrets);
+	entry->secrets = names ? xstrdup(names) : NULL;
+	use_secrets(entry, conversation);
 }
 
 struct session_entry *session_entry_adopt(struct registry *r, const struct session_record *row)
@@ -281,6 +292,9 @@ struct session_entry *session_entry_adopt(struct registry *r, const struct sessi
 							 .idle_ms = row->busy ? 0 : now - MIN(row->used, now),
 						 });
 	make_gate(entry);
+	use_secrets(entry, entry->conversation);
+	if (entry->own_secrets)
+		session_secrets_read(entry->own_secrets);
 	open_gate(entry);
 	start_journal(entry);
 	keeper_start(r->keeper);

@@ -223,6 +223,50 @@ static void each_route_needs_its_scope(void **state)
 	}
 }
 
+static void a_secret_is_stored_and_never_shown(void **state)
+{
+	AUTO(freep) char *key = api_key("one", "acme", SCOPE_SECRETS), *other = api_key("two", "other", SCOPE_SECRETS);
+	AUTO(freep) char *plain = api_key("three", "acme", SCOPES_DEFAULT);
+	static const char body[] = "{\"value\": \"canary-value\", \"hosts\": [\"a.example\"], \"header\": \"X-Key\"}";
+	AUTO(reply_release) struct reply made = api_call_remote("PUT", "/v1/secrets/TOKEN", key, body);
+	assert_int_equal(made.status, 200);
+	assert_string_equal(text_of(&made, "header"), "x-key");
+	AUTO(reply_release) struct reply list = api_call_remote("GET", "/v1/secrets", key, NULL);
+	assert_int_equal(json_array_size(json_object_get(list.json, "secrets")), 1);
+	assert_null(strstr(made.body, "canary"));
+	assert_null(strstr(list.body, "canary"));
+	AUTO(reply_release) struct reply foreign = api_call_remote("GET", "/v1/secrets", other, NULL);
+	assert_int_equal(json_array_size(json_object_get(foreign.json, "secrets")), 0);
+	AUTO(reply_release) struct reply named = api_call_remote("GET", "/v1/secrets?tenant=acme", other, NULL);
+	assert_int_equal(named.status, 403);
+	AUTO(reply_release) struct reply no = api_call_remote("GET", "/v1/secrets", plain, NULL);
+	assert_int_equal(no.status, 403);
+	AUTO(reply_release) struct reply gone = api_call_remote("DELETE", "/v1/secrets/TOKEN", key, NULL);
+	assert_int_equal(gone.status, 204);
+	AUTO(reply_release) struct reply again = api_call_remote("DELETE", "/v1/secrets/TOKEN", key, NULL);
+	assert_int_equal(again.status, 404);
+}
+
+static void a_bad_secret_is_refused(void **state)
+{
+	static const char *const bodies[] = {
+		"{\"value\": \"canary-value\", \"hosts\": []}",
+		"{\"value\": \"canary-value\", \"hosts\": [\"*.example\"]}",
+		"{\"value\": \"canary-value\", \"hosts\": [\"a.example:80\"]}",
+		"{\"value\": \"canary\", \"hosts\": [\"a.example\"]}",
+		"{\"value\": \"canary\\nvalue\", \"hosts\": [\"a.example\"]}",
+		"{\"value\": \"canary-value\", \"hosts\": [\"a.example\"], \"header\": \"a b\"}",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		AUTO(reply_release) struct reply r = api_call("PUT", "/v1/secrets/TOKEN", NULL, bodies[i]);
+		assert_int_equal(r.status, 400);
+		assert_null(strstr(r.body, "canary"));
+	}
+	AUTO(reply_release) struct reply name =
+		api_call("PUT", "/v1/secrets/1A", NULL, "{\"value\": \"canary-value\", \"hosts\": [\"a.example\"]}");
+	assert_int_equal(name.status, 400);
+}
+
 static void settings_hide_secrets(void **state)
 {
 	AUTO(freep) char *key = api_key("one", TENANT_LOCAL, SCOPES_DEFAULT);
@@ -284,6 +328,9 @@ int main(void)
 		TEST(a_tenant_uses_half_of_the_connections_at_most),
 		TEST(only_own_hosts_are_accepted),
 		TEST(each_route_needs_its_scope),
+
+		TEST(a_secret_is_stored_and_never_shown),
+		TEST(a_bad_secret_is_refused),
 		TEST(settings_hide_secrets),
 		TEST(a_server_is_ready_if_store_and_engine_answer),
 		TEST(usage_has_limits_and_memory),

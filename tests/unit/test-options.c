@@ -93,6 +93,15 @@ static void rejects_bad_options(void **state)
 	expect(ARGV(S("keys"), S("add"), S("a"), S("--max-sessions=2")), 0, NULL, "limits need --tenant");
 	expect(ARGV(S("keys"), S("add"), S("a"), S("--max-sessions=0")), 0, NULL,
 	       "--max-sessions '0' is not a number from 1 to 1000000");
+	expect(ARGV(S("secret")), 0, NULL, "secret needs one of: list, set, remove");
+	expect(ARGV(S("secret"), S("set")), 0, NULL, "secret set needs the name of a secret");
+	expect(ARGV(S("secret"), S("set"), S("A")), 0, NULL,
+	       "secret set needs --host: the host that the secret is for");
+	/* The value is not repeated. */
+	expect(ARGV(S("secret"), S("set"), S("A"), S("value"), S("--host=h")), 0, NULL,
+	       "secret set takes no value: it is read from standard input");
+	expect(ARGV(S("secret"), S("remove"), S("A"), S("--host=h")), 0, NULL,
+	       "--host, --header, --query and --basic work only with secret set");
 	expect(ARGV(S("mcp"), S("--thread=t")), 0, NULL, "mcp has no option '--thread': it is for exports");
 	expect(ARGV(S("gc"), S("--exports"), S("--older"), S("7")), 0, NULL,
 	       "--older '7' is not a number of days from 1d to 36500d, such as 30d");
@@ -104,7 +113,7 @@ static void rejects_bad_options(void **state)
 	expect(ARGV(S("config"), S("get"), S("A"), S("--json")), 0, NULL, "--json works only with config list");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL,
-	       "mcp has no option '--json': it is for ps, history, exports, gc, keys, doctor and config");
+	       "mcp has no option '--json': it is for ps, history, exports, gc, keys, secret, doctor and config");
 	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "ps has no option '--probe': it is for doctor");
 	expect(ARGV(S("doctor"), S("--verbose")), 0, NULL, "--verbose needs --probe");
 	expect(ARGV(S("ps"), S("--verify")), 0, NULL, "ps has no option '--verify': it is for history");

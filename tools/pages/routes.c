@@ -19,6 +19,7 @@ static const struct {
 	{ "terminal", "Terminals", "A shell of a session for a person, over a WebSocket." },
 	{ "ports", "Ports", "Servers in a session. `husk open SESSION PORT` is for browsers." },
 	{ "keys", "Keys", "Keys of programs and people." },
+	{ "secrets", "Secrets", "Values that sessions use but never see." },
 	{ "server", "The server", "The server itself." },
 	{ "threads", "Routes of the reference", "For programs that were written for the reference server." },
 };

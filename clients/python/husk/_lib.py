@@ -43,7 +43,7 @@ class Create(Structure):
     _fields_ = [("size", c_size_t), ("language", Text), ("dependencies", POINTER(Text)), ("network", c_int),
                 ("on_output", INSTALL_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)), ("cwd", Text),
                 ("memory", c_uint64), ("disk", c_uint64), ("cpus", c_double), ("image", Text), ("name", Text),
-                ("network_hosts", POINTER(Text))]
+                ("network_hosts", POINTER(Text)), ("secrets", POINTER(Text))]
 
 
 class SessionInfo(Structure):

@@ -91,7 +91,7 @@ class SandboxManager:
     def create_session(self, runtime: str = "python", dependencies: Union[Mapping[str, Any], Iterable[str], None] = None, *,
                        network: Union[bool, Sequence[str], None] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
                        memory: Optional[Size] = None, cpus: Optional[float] = None, disk: Optional[Size] = None,
-                       image: Optional[str] = None, name: Optional[str] = None,
+                       image: Optional[str] = None, name: Optional[str] = None, secrets: Optional[Iterable[str]] = None,
                        on_output: Optional[Output] = None, deadline: Optional[float] = None,
                        cancel: Optional[Cancel] = None) -> SessionInfo:
         """Creates a session.
@@ -101,6 +101,7 @@ class SandboxManager:
         memory, disk, cpus: limits that differ from the settings, up to CONTAINER_MEMORY_MAX and the like; "4g", "512m" or bytes.
         image: one of the names in CONTAINER_IMAGES.
         name: a name that can be used instead of the id, also with husk's verbs (husk repl sales).
+        secrets: names of secrets that `husk secret set` stored; requests to their hosts can use the variables of these names.
 
             info = manager.create_session("python", ["pandas"], memory="4g", network=False)
         """
@@ -110,7 +111,8 @@ class SandboxManager:
             options = sized(_lib.Create, language=encode(runtime, "runtime"), dependencies=_lib.strings(_dependencies(dependencies)),
                             network=_switch(network), network_hosts=_hosts(network), env=_pairs(env), cwd=encode(cwd, "cwd"),
                             memory=_size(memory, "memory"), disk=_size(disk, "disk"), cpus=_cpus(cpus),
-                            image=encode(image, "image"), name=encode(name, "name"))
+                            image=encode(image, "image"), name=encode(name, "name"),
+                            secrets=_lib.strings([] if secrets is None else list(secrets)))
             if on_output:
                 options.on_output = hear
             check(library.husk_create(self._conversation, byref(options), wait, byref(answer)))

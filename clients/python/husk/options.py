@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Sequence, TypedDict, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, TypedDict, Union
 
 from ._lib import Cancel
 
@@ -59,6 +59,7 @@ class _Create(TypedDict, total=False):
     disk: Optional[Size]
     image: Optional[str]
     name: Optional[str]
+    secrets: Optional[Iterable[str]]
     on_output: Optional[Output]
 
 
