@@ -15,6 +15,8 @@
 
 /* A callback that takes longer than this is a bug. */
 #define TURN_MS 2000
+/* Turns that follow each other within this time do not ask for events. */
+#define TURNS_NS 50000
 /* Time after SIGTERM until the loop must have noticed it, and until the program must have ended. */
 #define NOTICE_MS 5000
 #define END_MS 60000
@@ -35,6 +37,7 @@ struct loop {
 	struct list owned; /* of struct loop_owned */
 	struct list soon;  /* of struct timer: they fire in the next turn */
 	uv_idle_t turns;   /* active while `soon` is not empty, so that the loop does not wait */
+	uv_check_t events; /* after the events of a turn */
 	uint64_t turn;
 	int code;
 	bool stopped;
@@ -55,6 +58,7 @@ struct waker {
 };
 
 static void timer_fired(uv_timer_t *handle);
+static void on_events(uv_check_t *handle);
 
 /* Also read by other threads. */
 static atomic_uint_fast64_t skipped_ms;
@@ -79,6 +83,9 @@ int loop_make(struct loop **ret)
 	list_init(&loop->owned);
 	list_init(&loop->soon);
 	uv_idle_init(&loop->uv, &loop->turns);
+	uv_check_init(&loop->uv, &loop->events);
+	uv_check_start(&loop->events, on_events);
+	uv_unref((uv_handle_t *)&loop->events);
 	*ret = loop;
 	return 0;
 }
@@ -269,14 +276,28 @@ static void timer_fired(uv_timer_t *handle)
 }
 
 /* Those that start meanwhile have to wait for the next turn, so that they do not starve everything else. */
-static void on_turn(uv_idle_t *handle)
+static void take_turn(struct loop *loop)
 {
-	struct loop *loop = container_of(handle, struct loop, turns);
 	uint64_t turn = ++loop->turn;
 	for (struct timer *t; (t = list_first(&loop->soon, struct timer, in_soon)) && t->turn < turn;) {
 		leave_soon(t);
 		timer_fired(&t->uv);
 	}
+}
+
+static void on_turn(uv_idle_t *handle)
+{
+	take_turn(container_of(handle, struct loop, turns));
+}
+
+/* An answer often takes several turns. If nothing else is likely to have happened meanwhile, the system need not be asked
+ * for events between them. */
+static void on_events(uv_check_t *handle)
+{
+	struct loop *loop = container_of(handle, struct loop, events);
+	uint64_t began = list_empty(&loop->soon) ? 0 : uv_hrtime();
+	while (!list_empty(&loop->soon) && !loop->stopped && uv_hrtime() - began < TURNS_NS)
+		take_turn(loop);
 }
 
 /* libuv's timers of 0 ms fire in the same turn if they are started by a timer, and those of 1 ms are late. */
