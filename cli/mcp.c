@@ -5,6 +5,7 @@
 #include "api/local.h"
 #include "api/page.h"
 #include "base/log.h"
+#include "base/slice.h"
 #include "cli/exit.h"
 #include "cli/private-stdio.h"
 #include "cli/report.h"
@@ -111,6 +112,7 @@ int mcp_run(const struct options *options, const struct extension *extension)
 	widen(out_fd);
 	struct loop *loop = loop_new();
 	loop_keep_memory(loop);
+	slice_shorten();
 	int code = serve(loop, &config, in_fd, out_fd, extension);
 	loop_free(loop);
 	config_release(&config);

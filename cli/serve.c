@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/slice.h"
 #include "cli/exit.h"
 #include "cli/first-key.h"
 #include "cli/private-stdio.h"
@@ -314,6 +315,7 @@ static int serve(struct service *s)
 	allow_descriptors(s->config.serve_max_connections + OTHER_DESCRIPTORS);
 	s->loop = loop_new();
 	loop_keep_memory(s->loop);
+	slice_shorten();
 	s->manager = manager_new(s->loop, &s->config);
 	s->conversation = conversation_open(s->manager, /* spec= */ NULL);
 	s->mcp = mcp_http_new(&(struct mcp_http_spec){ .loop = s->loop,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/slice.h"
 #include "kernels/guard/spawn.h"
 #include "kernels/init/init-private.h"
 #include "kernels/system/clock.h"
@@ -154,6 +155,7 @@ int init_run(const struct init_options *options)
 	i.options = options;
 	/* Sandbox code runs as the same user, but must not ptrace PID 1 or open /proc/1/mem or /proc/1/fd. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	slice_shorten();
 	setsid();
 	int diag = sockets_open_diag(), r = rlimits_set(options->pids, options->file_size);
 	if (r < 0)
