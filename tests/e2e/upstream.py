@@ -32,10 +32,22 @@ class Authority:
         subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
 
 
+def serve_tls(handler, certificate):
+    """A server of this handler and its port on 127.0.0.1."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # clients may refuse the certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, server.server_port
+
+
 class Upstream:
     """Serves `pages` by path, or the request itself. `seen` has the head of each request: (method, target, fields)."""
 
-    def __init__(self, certificate=None):
+    def __init__(self, certificate):
         self.pages = {}
         self.seen = []
         upstream = self
@@ -61,15 +73,7 @@ class Upstream:
             def log_message(self, *args):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None  # clients may refuse the certificate
-        self.port = self.server.server_port
-        if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server, self.port = serve_tls(Handler, certificate)
 
     def fields(self, name):
         """The values of this field in all requests."""
@@ -82,3 +86,68 @@ class Upstream:
 
 def basic(user, password):
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+class GitHost:
+    """A git server over HTTPS, with `git http-backend` behind a login."""
+
+    def __init__(self, folder, certificate, user, password):
+        self.folder, self.login = folder, basic(user, password)
+        self.asked = []
+        git = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):  # noqa: N802
+                git.asked.append((self.path, self.headers.get("Authorization")))
+                if self.headers.get("Authorization") != git.login:
+                    self.send_response(401)
+                    self.send_header("WWW-Authenticate", 'Basic realm="git"')
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                path, _, query = self.path.partition("?")
+                environment = {"PATH": "/usr/bin:/bin", "GIT_PROJECT_ROOT": str(git.folder), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
+                               "QUERY_STRING": query, "REQUEST_METHOD": self.command, "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+                               "REMOTE_USER": "me", "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""), "HOME": str(git.folder)}
+                done = subprocess.run(["git", "http-backend"], input=self._body(), env=environment, capture_output=True, check=True)
+                head, _, body = done.stdout.partition(b"\r\n\r\n")
+                fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+                self.send_response(int(fields.pop("Status", "200").split()[0]))
+                for name, value in fields.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET  # noqa: N815
+
+            def _body(self):
+                if self.headers.get("Transfer-Encoding") != "chunked":
+                    return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                self.rfile.readline()
+                return body
+
+            def log_message(self, *args):
+                pass
+
+        self.server, self.port = serve_tls(Handler, certificate)
+
+    def make(self, name):
+        """A repository with one file, which accepts pushes."""
+        path = self.folder / name
+        work = self.folder / f"{name}.work"
+        for command in (["git", "init", "-q", "-b", "main", work], ["git", "-C", work, "-c", "user.name=T", "-c", "user.email=t@test",
+                                                                    "commit", "-q", "--allow-empty", "-m", "begin"],
+                        ["git", "clone", "-q", "--bare", work, path], ["git", "-C", path, "config", "http.receivepack", "true"]):
+            subprocess.run(list(map(str, command)), check=True, capture_output=True)
+        return path
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
