@@ -318,13 +318,14 @@ struct child *child_leave(struct child *c)
 	return NULL;
 }
 
-int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f)
+int child_spawn_forgotten(struct loop *loop, char *const *argv, char *const *env, struct fail *f)
 {
 	uv_stdio_container_t stdio[3] = { { .flags = UV_IGNORE }, { .flags = UV_IGNORE }, { .flags = UV_IGNORE } };
 	uv_process_options_t options = {
 		.exit_cb = on_reaped,
 		.file = argv[0],
 		.args = (char **)argv,
+		.env = (char **)env,
 		.flags = UV_PROCESS_DETACHED,
 		.stdio_count = 3,
 		.stdio = stdio,

@@ -54,8 +54,8 @@ struct child *child_free(struct child *c);
  * CHILD_LEAVE_MS, and loop_free() waits for it that long at most. */
 #define CHILD_LEAVE_MS 500
 struct child *child_leave(struct child *c);
-/* Starts argv in a session of its own, with /dev/null on all three descriptors. It outlives this process and is
- * not tracked. */
-int child_spawn_forgotten(struct loop *loop, char *const *argv, struct fail *f);
+/* Starts argv, with this environment (NULL = ours), in a session of its own, with /dev/null on all three descriptors. It
+ * outlives this process and is not tracked. */
+int child_spawn_forgotten(struct loop *loop, char *const *argv, char *const *env, struct fail *f);
 
 #endif

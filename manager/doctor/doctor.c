@@ -127,6 +127,8 @@ static void judge(struct part *p, const struct engine_answer *a)
 	case ENGINE_QUERY_IMAGES:
 	case ENGINE_QUERY_CONTAINER:
 	case ENGINE_QUERY_STATS:
+	case ENGINE_QUERY_HOST:
+	case ENGINE_QUERY_HOSTS:
 		break;
 	}
 }

@@ -1,6 +1,7 @@
 #include "manager/engine/answer.h"
 
 #include "base/alloc.h"
+#include "manager/model/pool.h"
 
 static void release_info(struct engine_info *info)
 {
@@ -27,6 +28,7 @@ static void release_containers(struct engine_containers *list)
 		free(list->v[i].reason);
 	}
 	free(list->v);
+	strv_release(&list->away);
 }
 
 static void release_images(struct engine_images *list)
@@ -41,6 +43,15 @@ static void release_stats(struct engine_stats *stats)
 	for (size_t i = 0; i < stats->n; i++)
 		free(stats->v[i].name);
 	free(stats->v);
+}
+
+static void release_hosts(struct engine_hosts *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->v[i].name);
+		free(list->v[i].failure);
+	}
+	free(list->v);
 }
 
 void engine_answer_release(struct engine_answer *a)
@@ -81,8 +92,12 @@ void engine_answer_release(struct engine_answer *a)
 	case ENGINE_QUERY_CONTAINERS:
 		release_containers(&a->containers);
 		break;
+	case ENGINE_QUERY_HOSTS:
+		release_hosts(&a->hosts);
+		break;
 	case ENGINE_QUERY_CONTAINER:
 	case ENGINE_QUERY_FENCE:
+	case ENGINE_QUERY_HOST:
 		break;
 	case ENGINE_QUERY_STATS:
 		release_stats(&a->stats);
@@ -102,6 +117,9 @@ void engine_containers_add(struct engine_containers *list, const char *name, con
 
 bool engine_containers_have(const struct engine_containers *list, const char *name)
 {
+	const char *host = list->away.n ? pool_host_of(name) : NULL;
+	if (host && strv_find(&list->away, host) != SIZE_MAX)
+		return true;
 	for (size_t i = 0; i < list->n; i++)
 		if (streq(list->v[i].name, name))
 			return true;

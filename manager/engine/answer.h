@@ -18,6 +18,8 @@ enum engine_query_kind {
 	ENGINE_QUERY_CONTAINERS, /* subject: the id of a store; lists its containers, whichever server started them */
 	ENGINE_QUERY_CONTAINER,	 /* subject: a container */
 	ENGINE_QUERY_STATS,	 /* resource use of running containers; takes a second or two */
+	ENGINE_QUERY_HOST,	 /* where the next container goes, if there are several hosts; see query_spec.place */
+	ENGINE_QUERY_HOSTS,	 /* the hosts and their state */
 	ENGINE_QUERY_FENCE, /* sets or checks the rules in query_spec.fence; CAUSE_NOT_SUPPORTED if impossible here */
 };
 
@@ -91,6 +93,8 @@ struct engine_network {
 };
 
 struct engine_containers {
+	/* Hosts that did not answer: their containers are not in the list, but may exist. */
+	struct strv away;
 	struct engine_container {
 		char *name;
 		char *owner; /* the server that started it; "" = none */
@@ -121,6 +125,17 @@ struct engine_stats {
 	size_t n;
 };
 
+/* The hosts of a pool. */
+struct engine_hosts {
+	struct engine_host {
+		char *name;
+		char *failure;	       /* why it does not answer; NULL = it answers */
+		uint64_t memory, used; /* bytes of its machine, and of its containers */
+		size_t containers;
+	} * v;
+	size_t n;
+};
+
 /* State of the firewall rules. */
 enum engine_fence {
 	FENCE_STOOD,
@@ -143,6 +158,8 @@ struct engine_answer {
 		struct engine_state container;
 		struct engine_stats stats;
 		enum engine_fence fence;
+		const char *host; /* borrowed */
+		struct engine_hosts hosts;
 	};
 	bool our_kernel; /* ENGINE_QUERY_FENCE: the container that answered shares this machine's kernel */
 };
@@ -153,6 +170,7 @@ void engine_answer_release(struct engine_answer *answer);
 /* Appends an entry. Strings are copied. */
 void engine_containers_add(struct engine_containers *list, const char *name, const char *owner, bool running,
 			   uint64_t created);
+/* Also true for a container on a host that did not answer. */
 bool engine_containers_have(const struct engine_containers *list, const char *name);
 void engine_images_add(struct engine_images *list, const char *name, uint64_t size, uint64_t created);
 void engine_stats_add(struct engine_stats *stats, const char *name, uint64_t memory);

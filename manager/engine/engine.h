@@ -128,8 +128,16 @@ struct fence_spec {
 	uint64_t seconds;	     /* how long they stay open without a renewal */
 };
 
+/* The container that needs a host. */
+struct place_spec {
+	const char *on; /* the name of a host; NULL = any. Borrowed for the call */
+	uint64_t memory;
+	bool network;
+};
+
 struct query_spec {
 	enum engine_query_kind kind;
+	const struct place_spec *place; /* ENGINE_QUERY_HOST */
 	const char *subject;		/* see the kind of query; borrowed for the call */
 	const struct fence_spec *fence; /* ENGINE_QUERY_FENCE */
 	engine_answer_fn done;
@@ -147,6 +155,7 @@ struct engine_capabilities {
 	bool lists_images;	    /* answers ENGINE_QUERY_IMAGE and ENGINE_QUERY_IMAGES */
 	enum support shares_kernel; /* its containers run on this machine's kernel and can mount its files */
 	bool several_nodes;	    /* the node of a container is not known before it runs: user numbers may repeat */
+	bool several_hosts;	    /* answers ENGINE_QUERY_HOST, and container names end with their host (pool.h) */
 	bool outside_fence;	    /* sessions use an older network outside the fence, because it is still in use */
 };
 
@@ -210,6 +219,8 @@ struct engine_options {
 	struct loop *loop;
 	const char *program; /* the engine's client, looked up in PATH; copied */
 	const char *helper;  /* program that has `reap` and `tether`; looked up in PATH; NULL = this program; copied */
+	/* NAME=value that the client gets in addition to our environment; NULL = none. Copied */
+	const struct strv *env;
 	const struct config *config; /* NULL = the defaults; only for engine_open() */
 };
 

@@ -346,6 +346,9 @@ static int answer(struct engine_task *t, struct engine_answer *a, struct fail *f
 		break;
 	case ENGINE_QUERY_FENCE:
 		return answer_fence(t, a, f);
+	case ENGINE_QUERY_HOST:
+	case ENGINE_QUERY_HOSTS:
+		break;
 	}
 	return 0;
 }

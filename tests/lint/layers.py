@@ -75,6 +75,7 @@ LAYERS = {
     "manager/engine": ADAPTER,
     "manager/engine/docker": ADAPTER,
     "manager/engine/kubernetes": (*ADAPTER, "http/"),
+    "manager/engine/pool": ADAPTER,
     "manager/store": STORE,
     "manager/line": LINE,
     "manager/session": SESSION,

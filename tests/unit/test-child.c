@@ -335,7 +335,7 @@ static void forgotten_children_keep_running(void **state)
 	char *argv[] = { "sh", "-c", script, NULL };
 	AUTO(fail_release) struct fail f = { 0 };
 	struct loop *loop = loop_new();
-	assert_int_equal(child_spawn_forgotten(loop, argv, &f), 0);
+	assert_int_equal(child_spawn_forgotten(loop, argv, NULL, &f), 0);
 	assert_int_equal(loop_run(loop), 0); /* the child does not keep the loop alive */
 	struct await a = { loop, path };
 	struct timer *t = timer_new(loop, stop_when_there, &a);
@@ -343,7 +343,7 @@ static void forgotten_children_keep_running(void **state)
 	assert_int_equal(loop_run(loop), 1);
 	timer_free(t);
 	char *missing[] = { "husk-no-such-program", NULL };
-	assert_int_equal(child_spawn_forgotten(loop, missing, &f), -1);
+	assert_int_equal(child_spawn_forgotten(loop, missing, NULL, &f), -1);
 	assert_non_null(strstr(f.message, "husk-no-such-program"));
 	loop_free(loop);
 	unlink(path);

@@ -176,6 +176,7 @@ static int start_reader(struct engine_bake *b, int out, struct fail *f)
 	argv_bake_read(&argv, b->bakery->program, &b->spec);
 	struct child_spec spec = {
 		.argv = strv_argv(&argv),
+		.env = b->bakery->env,
 		.deadline_ms = COPY_DEADLINE_MS,
 		.stdout_fd = out,
 		.on_done = on_reader_done,
@@ -241,6 +242,7 @@ static void step_start(struct engine_bake *b, enum step step)
 	}
 	struct child_spec spec = {
 		.argv = strv_argv(&argv),
+		.env = b->bakery->env,
 		.deadline_ms = step == STEP_COPY || step == STEP_RUN || step == STEP_COMMIT ? COPY_DEADLINE_MS :
 											      QUICK_DEADLINE_MS,
 		.stdin_fd = in > 0 ? in : 0,

@@ -11,6 +11,7 @@
 struct bakery {
 	struct loop *loop;
 	const char *program;
+	char *const *env; /* as in child_spec */
 	struct list bakes;
 };
 

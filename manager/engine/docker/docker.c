@@ -61,6 +61,7 @@ static struct engine *docker_free(struct engine *e)
 	struct docker *d = docker_of(e);
 	tasks_release(d);
 	bakery_release(&d->bakery);
+	strv_release(&d->env);
 	free(d->program);
 	free(d->helper);
 	free(d->socket);
@@ -102,7 +103,11 @@ static struct engine *docker_open(const struct engine_options *options, struct f
 	d->program = xstrdup(options->program);
 	d->helper = xstrdup(options->helper ? options->helper : "/proc/self/exe");
 	list_init(&d->tasks);
-	d->bakery = (struct bakery){ .loop = d->loop, .program = d->program };
+	for (char **v = environ; options->env && *v; v++)
+		strv_add(&d->env, *v);
+	for (size_t i = 0; options->env && i < options->env->n; i++)
+		strv_set_env(&d->env, options->env->v[i]);
+	d->bakery = (struct bakery){ .loop = d->loop, .program = d->program, .env = docker_env(d) };
 	list_init(&d->bakery.bakes);
 	return &d->engine;
 }

@@ -13,6 +13,7 @@ struct docker {
 	struct engine engine;
 	struct loop *loop;
 	char *program, *helper;
+	struct strv env;	    /* of its clients; empty = ours */
 	char network[65];	    /* id of Husk's network; "" until a session needs it */
 	bool old_network;	    /* the network has the wrong bridge and could not be replaced */
 	enum support shares_kernel; /* SUPPORT_UNKNOWN until the client has reported where the engine is */
@@ -24,6 +25,12 @@ struct docker {
 	struct list tasks;
 	struct bakery bakery;
 };
+
+/* For child_spec. */
+static inline char *const *docker_env(const struct docker *d)
+{
+	return d->env.n ? d->env.v : NULL;
+}
 
 static inline struct docker *docker_of(struct engine *e)
 {

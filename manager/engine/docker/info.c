@@ -57,6 +57,8 @@ void info_argv(struct strv *argv, const char *docker, enum engine_query_kind kin
 		strv_add_all(argv, "stats", "--no-stream", "--no-trunc", "--format", "{{.Name}}\t{{.MemUsage}}", NULL);
 		break;
 	case ENGINE_QUERY_FENCE: /* see argv_fence() */
+	case ENGINE_QUERY_HOST:	 /* only pools have hosts */
+	case ENGINE_QUERY_HOSTS:
 		break;
 	}
 }
@@ -74,6 +76,8 @@ const char *info_doing(enum engine_query_kind kind)
 		[ENGINE_QUERY_CONTAINERS] = "list the containers",
 		[ENGINE_QUERY_CONTAINER] = "inspect the container",
 		[ENGINE_QUERY_STATS] = "read the containers' resource use",
+		[ENGINE_QUERY_HOST] = "choose a host",
+		[ENGINE_QUERY_HOSTS] = "list the hosts",
 		[ENGINE_QUERY_FENCE] = "set the firewall rules around sessions",
 	};
 	return words[kind];
@@ -464,6 +468,9 @@ int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail
 	case ENGINE_QUERY_FENCE:
 		ret->our_kernel = is_our_kernel(text);
 		return read_fence(&ret->fence, text, f);
+	case ENGINE_QUERY_HOST:
+	case ENGINE_QUERY_HOSTS:
+		break;
 	}
 	return -1;
 }

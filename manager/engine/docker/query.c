@@ -132,6 +132,7 @@ static int start(struct engine_query *q, const char *subject, struct fail *f)
 		info_argv(&argv, q->docker->program, q->kind, subject);
 	struct child_spec child = {
 		.argv = strv_argv(&argv),
+		.env = docker_env(q->docker),
 		.deadline_ms = (uint64_t)deadline(q),
 		.out_max = ANSWER_MAX,
 		.on_done = on_done,

@@ -43,6 +43,7 @@ struct engine_stream *docker_attach(struct engine *e, const char *container, con
 	s->handler = *handler;
 	struct child_spec spec = {
 		.argv = strv_argv(&argv),
+		.env = docker_env(d),
 		.stdin_pipe = true,
 		.on_stdout = stream_bytes,
 		.on_done = stream_ended,

@@ -142,7 +142,7 @@ static int spawn_with(struct docker *d, struct strv *argv, const struct strv *na
 {
 	for (size_t i = 0; i < names->n; i++)
 		strv_add(argv, names->v[i]);
-	return child_spawn_forgotten(d->loop, strv_argv(argv), f);
+	return child_spawn_forgotten(d->loop, strv_argv(argv), docker_env(d), f);
 }
 
 /* Uses a separate process, since `docker rm` does not wait for a container whose create is still under way in the
@@ -546,6 +546,7 @@ static void step_start(struct engine_task *t, enum step step)
 	step_argv(t, &argv);
 	struct child_spec child = {
 		.argv = strv_argv(&argv),
+		.env = docker_env(t->docker),
 		.deadline_ms = deadlines[step],
 		.on_done = step_ended,
 		.ctx = t,

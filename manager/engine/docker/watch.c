@@ -79,6 +79,7 @@ static int start_client(struct engine_watch *w, struct fail *f)
 	argv_watch(&argv, w->docker->program, w->store);
 	struct child_spec spec = {
 		.argv = strv_argv(&argv),
+		.env = docker_env(w->docker),
 		.on_stdout = watch_bytes,
 		.on_done = client_ended,
 		.ctx = w,

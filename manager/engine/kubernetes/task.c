@@ -560,7 +560,7 @@ void kube_pods_remove_and_forget(struct engine *e, char *const *containers, size
 			strv_addf(&argv, "%s/%s/%s", context, k->namespace, t->pod);
 		t->forgotten = true;
 	}
-	if (argv.n > fixed && child_spawn_forgotten(k->loop, strv_argv(&argv), &f) < 0)
+	if (argv.n > fixed && child_spawn_forgotten(k->loop, strv_argv(&argv), /* env= */ NULL, &f) < 0)
 		log_warning("%s", f.message);
 }
 
