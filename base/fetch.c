@@ -95,6 +95,7 @@ struct fetch {
 	size_t answer_bytes;
 	size_t ignored;
 	bool reported_head, ended, freed, encoded, redirects;
+	uint64_t sent; /* bytes of the file */
 	unsigned port; /* of the URL */
 	char error[CURL_ERROR_SIZE];
 };
@@ -374,6 +375,16 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 	return t->freed ? 0 : size * n;
 }
 
+static size_t on_wants_body(char *to, size_t size, size_t n, void *ctx)
+{
+	struct fetch *t = ctx;
+	ssize_t got = t->freed ? -1 : pread(t->spec.body_fd, to, size * n, (off_t)t->sent);
+	if (got < 0)
+		return CURL_READFUNC_ABORT;
+	t->sent += (uint64_t)got;
+	return (size_t)got;
+}
+
 /* Checks the address that is actually connected to, since a name may resolve differently each time. A proxy, which the
  * operator chose, is recognized by a port that is not the URL's; it decides for itself where to connect. */
 static curl_socket_t on_open(void *ctx, curlsocktype purpose UNUSED, struct curl_sockaddr *a)
@@ -414,9 +425,26 @@ void fetch_pause(struct fetch *t, bool paused)
 
 #define SET(option, value) (failed |= lib.curl_easy_setopt(t->easy, option, value) != CURLE_OK)
 
-static bool set_options(struct fetch *t, const struct fetch_spec *spec)
+static bool set_body(struct fetch *t, const struct fetch_spec *spec)
 {
 	bool failed = false;
+	if (spec->method)
+		SET(CURLOPT_CUSTOMREQUEST, spec->method);
+	if (spec->body) {
+		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(spec->body));
+		SET(CURLOPT_COPYPOSTFIELDS, spec->body);
+	} else if (spec->body_fd) {
+		SET(CURLOPT_UPLOAD, 1L);
+		SET(CURLOPT_READFUNCTION, on_wants_body);
+		SET(CURLOPT_READDATA, t);
+		SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)spec->body_size);
+	}
+	return !failed;
+}
+
+static bool set_options(struct fetch *t, const struct fetch_spec *spec)
+{
+	bool failed = !set_body(t, spec);
 	SET(CURLOPT_URL, spec->url);
 	SET(CURLOPT_NOBODY, spec->head ? 1L : 0L);
 	SET(CURLOPT_NOSIGNAL, 1L);

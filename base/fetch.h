@@ -1,4 +1,4 @@
-/* GET and HEAD over HTTP or HTTPS, any number at once: libcurl on our loop. The library is loaded with the first
+/* Requests over HTTP or HTTPS, any number at once: libcurl on our loop. The library is loaded with the first
  * request, so a program that never makes one does not pay for it. No redirect is followed, no cookie is kept and
  * no file of the user is read: the caller decides where a request goes and what it carries. */
 #ifndef HUSK_BASE_FETCH_H
@@ -23,6 +23,11 @@ struct fetch_head {
 struct fetch_spec {
 	const char *url;
 	bool head;
+	const char *method; /* NULL = GET, or HEAD */
+	const char *body;   /* text to send; copied. NULL = none */
+	/* Or a file to send from its beginning; it must stay open. 0 = none. */
+	int body_fd;
+	uint64_t body_size;
 	const char *user, *password; /* NULL = none */
 	const struct strv *fields;   /* "Name: value" */
 	bool compressed;	     /* ask for a compressed body and decode it */

@@ -508,13 +508,13 @@ struct listed_session {
 	const char *conversation;
 	/* starting, running, busy, warm, ended; left = its server has ended, and the next server can adopt it */
 	const char *state;
-	const char *owner;     /* "process 123 on host" */
-	const char *cause;     /* why it ended; "" = it has not ended */
-	const char *transport; /* how its server reaches it: "socket", "exec"; "-" = unknown */
+	const char *owner;		   /* "process 123 on host" */
+	const char *cause;		   /* why it ended; "" = it has not ended */
+	const char *transport;		   /* how its server reaches it: "socket", "exec"; "-" = unknown */
+	const char *node, *phase, *reason; /* of its pod; "" = not reported, or not in a cluster */
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its maximum lifetime ends */
 	uint64_t idle_left_seconds;			  /* until it ends because it is idle */
-	bool network;
-	bool has_memory;
+	bool network, has_memory;
 	uint64_t memory; /* bytes */
 	struct limits limits;
 };

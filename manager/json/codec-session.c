@@ -126,8 +126,16 @@ json_t *listed_session_encode(const struct listed_session *s, bool remote)
 	if (s->has_memory)
 		json_object_set_new(out, "memory", json_integer((json_int_t)s->memory));
 	json_object_set_new(out, "limits", limits_encode(&s->limits));
-	if (!remote)
-		fields_put_text(out, "owner", s->owner);
+	if (remote)
+		return out;
+	fields_put_text(out, "owner", s->owner);
+	if (*s->phase) {
+		json_t *pod = json_object();
+		fields_put_text(pod, "node", *s->node ? s->node : NULL);
+		fields_put_text(pod, "phase", s->phase);
+		fields_put_text(pod, "reason", *s->reason ? s->reason : NULL);
+		json_object_set_new(out, "pod", pod);
+	}
 	return out;
 }
 

@@ -45,6 +45,20 @@ static void answer(struct list_op *o)
 	op_end(&o->op);
 }
 
+static const char *keep(struct list_op *o, const char *text)
+{
+	strv_add(&o->strings, text ? text : "");
+	return o->strings.v[o->strings.n - 1];
+}
+
+/* The text is cleaned, since anybody with write access to the database can change it. */
+static const char *keep_shown(struct list_op *o, const char *text)
+{
+	AUTO(buf_release) struct buf clean = { 0 };
+	utf8_clean_name(&clean, text);
+	return keep(o, buf_str(&clean));
+}
+
 /* --- the engine's view ------------------------------------------------------------------------------------------- */
 
 static void on_stats(void *ctx, const struct engine_answer *a, const struct fail *f)
@@ -60,6 +74,21 @@ static void on_stats(void *ctx, const struct engine_answer *a, const struct fail
 		}
 	}
 	answer(o);
+}
+
+/* Adds where the sessions run, if the engine has several nodes. */
+static void place(struct list_op *o, const struct engine_containers *found)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		for (size_t k = 0; k < found->n; k++) {
+			const struct engine_container *c = &found->v[k];
+			if (!c->phase || !streq(o->containers[i], c->name))
+				continue;
+			o->v[i].node = keep_shown(o, c->node ? c->node : "");
+			o->v[i].phase = keep_shown(o, c->phase);
+			o->v[i].reason = keep_shown(o, c->reason ? c->reason : "");
+		}
+	}
 }
 
 /* Drops rows of sessions that have ended, but whose server could not record the end. */
@@ -86,6 +115,8 @@ static void on_containers(void *ctx, const struct engine_answer *a, const struct
 		fail_copy(&o->unsure, f);
 	else
 		drop_gone(o, &a->containers);
+	if (!f)
+		place(o, &a->containers);
 	if (!f && o->n && engine_capabilities(e).measures_memory)
 		o->query = e->ops->query(e, &stats, &o->unsure);
 	if (!o->query)
@@ -93,20 +124,6 @@ static void on_containers(void *ctx, const struct engine_answer *a, const struct
 }
 
 /* --- the store's view -------------------------------------------------------------------------------------------- */
-
-static const char *keep(struct list_op *o, const char *text)
-{
-	strv_add(&o->strings, text ? text : "");
-	return o->strings.v[o->strings.n - 1];
-}
-
-/* The text is cleaned, since anybody with write access to the database can change it. */
-static const char *keep_shown(struct list_op *o, const char *text)
-{
-	AUTO(buf_release) struct buf clean = { 0 };
-	utf8_clean_name(&clean, text);
-	return keep(o, buf_str(&clean));
-}
 
 static const char *shown_state(const struct session_record *row, bool owner_dead)
 {
@@ -138,6 +155,9 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.state = shown_state(row, dead),
 		.owner = keep_shown(o, owner),
 		.transport = keep_shown(o, row->transport ? row->transport : "-"),
+		.node = "",
+		.phase = "",
+		.reason = "",
 		.age_seconds = (now - MIN(row->created, now)) / 1000,
 		.idle_seconds = row->busy ? 0 : (now - MIN(row->used, now)) / 1000,
 		.limits = limits_from_json(row->limits, o->op.registry->config),

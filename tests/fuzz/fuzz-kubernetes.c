@@ -1,8 +1,10 @@
 /* manager/engine/kubernetes/: any line of a watch becomes a clean pod or nothing, any refusal becomes a clean sentence,
- * and any messages of a stream become output and a clean last sentence. The first byte chooses the parser. */
+ * any messages of a stream become output and a clean last sentence, and any archive becomes a layer inside its folder or
+ * nothing. The first byte chooses the parser. */
 #include "base/alloc.h"
 #include "manager/engine/kubernetes/exec.h"
 #include "manager/engine/kubernetes/feed.h"
+#include "manager/engine/kubernetes/layer.h"
 #include "manager/engine/kubernetes/status.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -78,10 +80,76 @@ static void try_messages(const uint8_t *data, size_t n)
 	CHECK(utf8_valid(f.message, strlen(f.message)));
 }
 
+/* --- archives ------------------------------------------------------------------------------------------------------ */
+
+#define FOLDER "opt/husk/deps"
+#define BLOCK 512u
+
+static int keep(void *ctx, const void *data, size_t n)
+{
+	return buf_add(ctx, data, n);
+}
+
+/* A wrong sum would end every attempt. */
+static void correct_sum(uint8_t *block)
+{
+	char text[24];
+	unsigned sum = 0;
+	memset(block + 148, ' ', 8);
+	for (size_t i = 0; i < BLOCK; i++)
+		sum += block[i];
+	snprintf(text, sizeof(text), "%06o", sum & 0777777);
+	memcpy(block + 148, text, 7);
+}
+
+/* Names of the layer's entries: inside the folder, for readers that know long names and those that do not. */
+static void check_layer(const struct buf *layer)
+{
+	bool long_name = false;
+	for (size_t at = 0; at + BLOCK <= layer->len;) {
+		const char *block = (const char *)layer->data + at;
+		char size[13] = { 0 };
+		memcpy(size, block + 124, 12);
+		if (!*block)
+			break;
+		bool special = block[156] == 'L' || block[156] == 'K';
+		CHECK(special || strncmp(block, FOLDER, strlen(FOLDER)) == 0);
+		CHECK(special || long_name || !memmem(block, strnlen(block, 100), "/../", 4));
+		CHECK(strchr("0125LK", block[156]) && (strtoul(block + 100, NULL, 8) & ~0777ul) == 0);
+		long_name = block[156] == 'L';
+		uint64_t n = *size & 0x80 ? 0 : strtoull(size, NULL, 8);
+		if (*size & 0x80)
+			break;
+		at += BLOCK + (n + BLOCK - 1) / BLOCK * BLOCK;
+	}
+}
+
+static void try_archive(const uint8_t *data, size_t n)
+{
+	AUTO(buf_release) struct buf archive = { 0 }, layer = { 0 };
+	AUTO(fail_release) struct fail f = { 0 };
+	struct layer *l =
+		layer_new(&(struct layer_spec){ .folder = FOLDER, .max = 1 << 20, .write = keep, .ctx = &layer });
+	buf_add(&archive, data, n);
+	for (size_t at = 0; at + BLOCK <= n; at += BLOCK)
+		if (archive.data[at])
+			correct_sum(archive.data + at);
+	int r = 0;
+	for (size_t at = 0; at < n && r == 0; at += 700)
+		r = layer_add(l, archive.data + at, MIN((size_t)700, n - at), &f);
+	CHECK((r < 0) == (f.kind != FAIL_NONE) && layer.len <= 1 << 20);
+	check_layer(&layer);
+	layer_free(l);
+}
+
 int fuzz_one(const uint8_t *data, size_t n)
 {
 	if (!n)
 		return 0;
+	if (*data == 'A') {
+		try_archive(data + 1, n - 1);
+		return 0;
+	}
 	if (*data % 3 == 0)
 		try_line(data + 1, n - 1);
 	else if (*data % 3 == 1)

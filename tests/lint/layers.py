@@ -128,7 +128,7 @@ ADAPTERS = {
     "jansson.h": r"(mcp|attach|api|cli|kernels|jupyter|manager/json)/.*|base/(args|json)\.[ch]|manager/(line|engine/docker)/[^/]*\.c|manager/engine/kubernetes/[^/]*\.[ch]"
                  r"|manager/(deps/(set|fitting)|model/limits|registry/(own-id|kept-outputs))\.c",
     "openssl/evp.h": r"base/authority\.c|manager/files/digest\.c",
-    "sodium.h": r"manager/(model/token|store/key|files/digest)\.c|jupyter/message\.c",
+    "sodium.h": r"manager/(model/(sha256|token)|store/key|files/digest)\.c|jupyter/message\.c",
     "zmq.h": r"(kernels/jupyter/channels|jupyter/multipart|jupyter/face/channels)\.c",
     "archive.h": r"manager/files/libarchive\.h",
     "archive_entry.h": r"manager/files/libarchive\.h",

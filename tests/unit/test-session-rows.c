@@ -1,6 +1,7 @@
 /* The manager on the fake engine with a database that other programs write to: rows do not decide which container
  * is removed or attached to. */
 /* evidence: rows-containers */
+#include "manager/json/codec.h"
 #include "tests/fake-engine/fake-engine-private.h"
 #include "tests/unit/sessions-rig.h"
 
@@ -176,6 +177,30 @@ static void texts_of_the_store_are_cleaned_in_lists(void **state)
 	FAKE_UNTIL(fake, got.done);
 }
 
+static void on_placed(void *ctx UNUSED, const struct listed_session *v, size_t n, const struct fail *f UNUSED,
+		      const struct fail *unsure UNUSED)
+{
+	assert_int_equal(n, 1);
+	json_auto_t *local = listed_session_encode(&v[0], /* remote= */ false);
+	json_auto_t *remote = listed_session_encode(&v[0], /* remote= */ true);
+	const json_t *pod = json_object_get(local, "pod");
+	assert_string_equal(json_string_value(json_object_get(pod, "node")), "n1[[]]");
+	assert_string_equal(json_string_value(json_object_get(pod, "phase")), "Running");
+	assert_null(json_object_get(pod, "reason"));
+	assert_null(json_object_get(remote, "pod"));
+	got.done = true;
+}
+
+static void a_list_has_the_pods_of_a_cluster(void **state)
+{
+	fake_capabilities(fake)->several_nodes = true;
+	AUTO(freep) char *id = create();
+	forget();
+	assert_non_null(manager_list_all(manager, &(struct list_request){ .on_done = on_placed }, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	stop(id);
+}
+
 static void an_adopted_session_is_removed_by_its_labels(void **state)
 {
 	AUTO(freep) char *id = create();
@@ -197,6 +222,7 @@ int main(void)
 		TEST(a_session_of_another_engine_is_left_alone),
 		TEST(a_cause_from_the_store_is_cleaned_like_output),
 		TEST(texts_of_the_store_are_cleaned_in_lists),
+		TEST(a_list_has_the_pods_of_a_cluster),
 		TEST(an_adopted_session_is_removed_by_its_labels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "base/utf8.h"
 #include "http/websocket.h"
 #include "kernels/protocol.h"
@@ -24,7 +25,7 @@ enum channel_number { CHANNEL_IN, CHANNEL_OUT, CHANNEL_ERR, CHANNEL_STATUS };
 
 struct exec {
 	struct exec_spec spec;
-	char *namespace, *pod;
+	char *namespace, *pod, *target;
 	struct proxy_wait wait;
 	struct http_call *call;
 	struct websocket *socket;
@@ -191,11 +192,6 @@ static void on_proxy(void *ctx, const struct fail *f)
 {
 	struct exec *x = ctx;
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	AUTO(freep) char *target =
-		xasprintf("/api/v1/namespaces/%s/pods/%s/exec?container=" POD_ATTACH "&command=" CLIENT_PATH
-			  "&command=attach&command=--beside&stdin=true&stdout=true"
-			  "&stderr=true",
-			  x->namespace, x->pod);
 	if (f) {
 		close_now(x, f);
 		return;
@@ -203,7 +199,7 @@ static void on_proxy(void *ctx, const struct fail *f)
 	(void)websocket_add_fields(&fields, x->key);
 	http_fields_add(&fields, "Sec-WebSocket-Protocol", SUBPROTOCOL);
 	x->call = http_call_new(proxy_client(x->spec.proxy), &(struct http_call_spec){ .method = "GET",
-										       .target = target,
+										       .target = x->target,
 										       .fields = &fields,
 										       .on_head = on_head,
 										       .on_data = on_data,
@@ -222,12 +218,29 @@ static void on_deadline(void *ctx)
 	close_now(x, &f);
 }
 
+static char *target_of(const struct exec_spec *spec)
+{
+	static const char *const attach[] = { CLIENT_PATH, "attach", "--beside", NULL };
+	const char *const *command = spec->command ? spec->command : attach;
+	struct buf target = { 0 };
+	buf_printf(&target, "/api/v1/namespaces/%s/pods/%s/exec?container=%s", spec->namespace, spec->pod,
+		   spec->command ? spec->container : POD_ATTACH);
+	for (; *command; command++) {
+		buf_add_str(&target, "&command=");
+		percent_encode(&target, *command, /* keep_slash= */ true);
+	}
+	buf_printf(&target, "&stdin=%s&stdout=true&stderr=true", spec->command ? "false" : "true");
+	return buf_steal_str(&target);
+}
+
 struct exec *exec_new(const struct exec_spec *spec)
 {
 	struct exec *x = new0(struct exec);
 	x->spec = *spec;
 	x->namespace = xstrdup(spec->namespace);
 	x->pod = xstrdup(spec->pod);
+	x->target = target_of(spec);
+	x->spec.command = NULL;
 	x->words.max = EXEC_WORDS_MAX;
 	x->early.max = EARLY_MAX;
 	x->pending.max = PENDING_MAX;
@@ -284,6 +297,7 @@ struct exec *exec_free(struct exec *x)
 	buf_release(&x->pending);
 	free(x->namespace);
 	free(x->pod);
+	free(x->target);
 	free(x);
 	return NULL;
 }

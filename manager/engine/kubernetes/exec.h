@@ -15,6 +15,9 @@ struct exec_spec {
 	struct loop *loop;
 	struct proxy *proxy;
 	const char *namespace, *pod;
+	/* A program to run in this container of the pod, without input; NULL = the stream to PID 1. */
+	const char *container;
+	const char *const *command; /* ends with NULL; borrowed for the call */
 	/* The stream is open; bytes may follow. May be NULL. */
 	void (*on_open)(void *ctx);
 	struct stream_handler handler; /* its on_closed is also called if the stream cannot be opened */

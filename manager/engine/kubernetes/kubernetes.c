@@ -28,6 +28,7 @@ static struct engine_capabilities capabilities(const struct engine *e)
 {
 	const struct kubernetes *k = container_of(e, const struct kubernetes, engine);
 	return (struct engine_capabilities){
+		.bakes_images = k->registry != NULL,
 		.feeds_events = true,
 		.sets_fence = true,
 		.cuts_network = reach_known(k->reach, /* network= */ false) != REACH_SOMETHING,
@@ -40,10 +41,13 @@ static struct engine *free_kubernetes(struct engine *e)
 {
 	struct kubernetes *k = kubernetes_of(e);
 	reach_free(k->reach);
+	kube_bakes_release(k);
 	kube_pods_release(k);
 	kube_streams_release(k);
 	feed_free(k->feed);
 	proxy_free(k->proxy);
+	registry_free(k->images);
+	free(k->folder);
 	free(k->program);
 	free(k->helper);
 	free(k->context);
@@ -60,6 +64,9 @@ static const struct engine_ops ops = {
 	.remove_ended = kube_pods_remove_ended,
 	.prune = kube_pods_prune,
 	.remove_and_forget = kube_pods_remove_and_forget,
+	.bake = kube_bake,
+	.bake_cancel = kube_bake_cancel,
+	.remove_image = kube_remove_image,
 	.attach = kube_streams_attach,
 	.watch = kube_watch,
 	.query = kube_query,
@@ -86,12 +93,15 @@ static struct engine *open_kubernetes(const struct engine_options *options, stru
 	k->context = c && c->kubernetes_context ? xstrdup(c->kubernetes_context) : NULL;
 	k->namespace = xstrdup(c && c->kubernetes_namespace ? c->kubernetes_namespace : "husk");
 	k->registry = c && c->registry ? xstrdup(c->registry) : NULL;
+	k->folder = xstrdup(c && c->state_dir ? c->state_dir : "/tmp");
+	k->images = registry_new(k->loop, c ? c->ca_bundle : NULL);
+	list_init(&k->bakes);
 	k->proxy = proxy_new(&(struct proxy_spec){ .loop = k->loop,
 						   .program = k->program,
 						   .helper = k->helper,
 						   .context = k->context,
 						   .namespace = k->namespace,
-						   .folder = c && c->state_dir ? c->state_dir : "/tmp" });
+						   .folder = k->folder });
 	list_init(&k->tasks);
 	list_init(&k->opened);
 	k->reach = reach_new(k);

@@ -5,6 +5,7 @@
 #include "manager/engine/kubernetes/api-call.h"
 #include "manager/engine/kubernetes/exec.h"
 #include "manager/engine/kubernetes/feed.h"
+#include "manager/engine/kubernetes/registry.h"
 
 extern const struct engine_driver kubernetes_driver;
 
@@ -13,6 +14,9 @@ struct kubernetes {
 	struct loop *loop;
 	char *program, *helper, *context, *namespace;
 	char *registry; /* where images are; NULL = the nodes have them */
+	char *folder;	/* for files that are being sent to the registry */
+	struct registry *images;
+	struct list bakes;
 	struct proxy *proxy;
 	struct feed *feed; /* NULL until a pod's state is needed */
 	struct list tasks;
@@ -57,6 +61,12 @@ void kube_streams_release(struct kubernetes *k);
 struct engine_watch *kube_watch(struct engine *e, const char *store, const struct watch_handler *handler,
 				struct fail *f);
 struct engine_watch *kube_unwatch(struct engine_watch *w);
+
+/* --- images with packages (bake.c) ----------------------------------------------------------------------------------- */
+struct engine_bake *kube_bake(struct engine *e, const struct bake_spec *spec, engine_done_fn done, void *ctx);
+void kube_bake_cancel(struct engine_bake *b);
+struct engine_bake *kube_remove_image(struct engine *e, const char *image, engine_done_fn done, void *ctx);
+void kube_bakes_release(struct kubernetes *k);
 
 /* --- queries (query.c) ----------------------------------------------------------------------------------------------- */
 struct engine_query *kube_query(struct engine *e, const struct query_spec *spec, struct fail *f);

@@ -22,6 +22,7 @@ struct engine_query {
 	void *ctx;
 	struct timer *refusal;
 	struct reach_wait reach;
+	struct registry_task *image;
 };
 
 static const char *doing(enum engine_query_kind kind)
@@ -257,6 +258,35 @@ static void try_network(struct engine_query *q, const char *image)
 	reach_get(q->k->reach, &spec, &q->reach);
 }
 
+static void add_label(struct strv *labels, const char *name, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	if (text)
+		strv_addf(labels, "%s=%s", name, text);
+}
+
+static void on_image(void *ctx, const json_t *config, const struct fail *f)
+{
+	struct engine_query *q = ctx;
+	const char *name;
+	json_t *value;
+	if (f) {
+		tell(q, f);
+		return;
+	}
+	q->answer.image.id = xstrdup("");
+	q->answer.image.arch = clean_text(json_object_get(config, "architecture"));
+	json_object_foreach(json_object_get(json_object_get(config, "config"), "Labels"), name, value)
+		add_label(&q->answer.image.labels, name, value);
+	tell(q, NULL);
+}
+
+static void look_for_image(struct engine_query *q, const char *name)
+{
+	AUTO(freep) char *reference = kubernetes_image(q->k, name);
+	q->image = registry_read(q->k->images, reference, on_image, q);
+}
+
 static void on_refusal(void *ctx)
 {
 	struct engine_query *q = ctx;
@@ -289,6 +319,9 @@ struct engine_query *kube_query(struct engine *e, const struct query_spec *spec,
 	case ENGINE_QUERY_NETWORK:
 		try_network(q, spec->subject);
 		return q;
+	case ENGINE_QUERY_IMAGE:
+		look_for_image(q, spec->subject);
+		return q;
 	default:
 		q->refusal = timer_new(q->k->loop, on_refusal, q);
 		timer_start(q->refusal, 0, 0);
@@ -304,6 +337,7 @@ struct engine_query *kube_query_free(struct engine_query *q)
 	api_call_free(q->call);
 	timer_free(q->refusal);
 	reach_forget(&q->reach);
+	registry_task_free(q->image);
 	engine_answer_release(&q->answer);
 	buf_release(&q->next_page);
 	free(q->subject);
