@@ -17,7 +17,7 @@ static const struct {
 	  "\"conversation\":{\"type\":\"string\"},\"age_seconds\":{\"type\":\"integer\"},\"idle_seconds\":{\"type\":\"integer\"},"
 	  "\"seconds_left\":{\"type\":\"integer\"},\"idle_seconds_left\":{\"type\":\"integer\"},\"transport\":{\"type\":\"string\"},"
 	  "\"labels\":{\"type\":\"object\"},\"dependencies\":{\"type\":\"object\"},\"limits\":{\"type\":\"object\"},\"runs\":{\"type\":\"array\"},"
-	  "\"usage\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}}}" },
+	  "\"usage\":{\"type\":\"object\"},\"pod\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}}}" },
 	{ "Sessions",
 	  "{\"type\":\"object\",\"required\":[\"sessions\"],\"properties\":{\"sessions\":{\"type\":\"array\","
 	  "\"items\":{\"$ref\":\"#/components/schemas/Session\"}},\"note\":{\"type\":\"string\"}}}" },

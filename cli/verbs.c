@@ -302,7 +302,8 @@ static const struct help_verb verbs[N_VERBS] = {
 			"The columns are id, runtime, state, age, time without use, memory in MiB, and the server that owns the "
 			"session. Columns that do not fit are left out: in 80 columns, the names of sessions take the place of "
 			"their servers. --json has everything. In state left, a session has lost its server and waits for another "
-			"one. In state warm, a container is kept ready (WARM_POOL)."),
+			"one. In state warm, a container is kept ready (WARM_POOL). With CONTAINER_ENGINE=kubernetes, a column "
+			"shows the node, phase and reason of each pod."),
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "all", NULL, "Also list sessions that have ended, and how they ended." },

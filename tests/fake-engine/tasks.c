@@ -263,9 +263,17 @@ static struct engine_bake *ops_remove_image(struct engine *e, const char *image,
 
 static void answer_containers(struct engine_task *t, struct engine_answer *a)
 {
-	list_for_each(c, &t->fake->containers, struct fake_container, node)
-		if (streq(c->store, t->name))
-			engine_containers_add(&a->containers, c->name, c->owner, c->running, c->created);
+	list_for_each(c, &t->fake->containers, struct fake_container, node) {
+		if (!streq(c->store, t->name))
+			continue;
+		engine_containers_add(&a->containers, c->name, c->owner, c->running, c->created);
+		struct engine_container *added = &a->containers.v[a->containers.n - 1];
+		if (!t->fake->capabilities.several_nodes)
+			continue;
+		added->node = xstrdup("n1⟦⟧");
+		added->phase = xstrdup("Running");
+		added->reason = xstrdup("");
+	}
 }
 
 static void answer_state(struct engine_task *t, struct engine_answer *a)
