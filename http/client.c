@@ -54,7 +54,7 @@ struct http_call {
 	struct buf request;	      /* bytes to send once connected */
 	int files[CHANNEL_FILES_MAX]; /* to send with them */
 	size_t n_files;
-	bool no_body, sent_all, headed, paused;
+	bool no_body, sent_all, headed, paused, upgrades;
 	struct timer *failing; /* reports a failure in the next turn */
 	const char *error;
 };
@@ -148,7 +148,8 @@ static void on_head(void *ctx, const struct http_head *head)
 	if (!call || informational)
 		return;
 	call->headed = true;
-	k->keep_alive = head->keep_alive && head->status != 101;
+	/* Proxies close a connection after a refused upgrade, even if the answer does not say so. */
+	k->keep_alive = head->keep_alive && head->status != 101 && !call->upgrades;
 	/* The bytes that follow belong to the new protocol. They are handled after the parser has returned. */
 	if (head->status == 101)
 		k->switched = true;
@@ -377,6 +378,7 @@ struct http_call *http_call_new(struct http_client *c, const struct http_call_sp
 	call->spec = *spec;
 	call->no_body = streq(spec->method, "HEAD");
 	call->sent_all = !spec->stream;
+	call->upgrades = spec->fields && http_fields_get(spec->fields, "upgrade");
 	print_request(call, spec);
 	while (call->n_files < MIN(spec->n_files, (size_t)CHANNEL_FILES_MAX)) {
 		int fd = fcntl(spec->files[call->n_files], F_DUPFD_CLOEXEC, 3);

@@ -133,6 +133,27 @@ static void calls_share_a_connection(void **state)
 	assert_int_equal(http_server_connections(r->server.server), 0);
 }
 
+/* Proxies close it without a word, perhaps while the next request is being sent. */
+static void a_connection_is_not_used_after_a_refused_upgrade(void **state)
+{
+	struct rig *r = *state;
+	AUTO(http_fields_release) struct http_fields fields = { 0 };
+	http_fields_add(&fields, "Connection", "Upgrade");
+	http_fields_add(&fields, "Upgrade", "websocket");
+	r->ended = 0;
+	r->call = http_call_new(r->client, &(struct http_call_spec){ .method = "GET",
+								     .target = "/text",
+								     .fields = &fields,
+								     .on_head = got_head,
+								     .on_data = got_data,
+								     .on_end = got_end,
+								     .ctx = r });
+	turn_until(r, &r->ended);
+	assert_int_equal(r->status, 200);
+	http_rig_turn(&r->server);
+	assert_int_equal(http_server_connections(r->server.server), 0);
+}
+
 /* Answers with the content of the files that came with the request. */
 static void echo_files(struct http_rig *rig UNUSED, struct http_request *r)
 {
@@ -643,6 +664,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_share_a_connection),
+		TEST(a_connection_is_not_used_after_a_refused_upgrade),
 		TEST(open_files_come_with_their_request),
 		TEST(large_answers_arrive),
 		TEST(bodies_can_be_streamed),

@@ -244,6 +244,18 @@ static void without_the_right_to_watch_a_create_ends(void **state)
 	until_empty(rig);
 }
 
+static void without_the_right_to_exec_a_create_ends(void **state)
+{
+	struct kube_rig *rig = *state;
+	rig->answer_node = "n1";
+	rule(rig, "GET", "/exec?", 403, "{\"message\": \"forbidden\"}", 1);
+	(void)kube_rig_create(rig, POD, /* network= */ true);
+	kube_rig_until(rig, &rig->created);
+	assert_int_equal(cause_of(&rig->fail), CAUSE_ENGINE_REFUSED);
+	assert_non_null(strstr(rig->fail.hint, "kubectl auth can-i create pods/exec -n husk"));
+	until_empty(rig);
+}
+
 /* --- the network --------------------------------------------------------------------------------------------------- */
 
 /* The pod that tries the network: its name. */
@@ -314,6 +326,17 @@ static void a_trial_that_cannot_run_is_not_a_verdict(void **state)
 	assert_int_equal(cause_of(&rig->fail), CAUSE_ENGINE_REFUSED);
 }
 
+/* The trial's pod runs, but its end would not be seen. */
+static void without_the_right_to_watch_a_trial_ends(void **state)
+{
+	struct kube_rig *rig = *state;
+	rule(rig, "GET", "limit=", 403, "{\"message\": \"forbidden\"}", 0);
+	(void)kube_rig_create(rig, POD, /* network= */ false);
+	kube_rig_until(rig, &rig->created);
+	assert_non_null(strstr(rig->fail.message, "no right to list pods"));
+	until_empty(rig);
+}
+
 /* --- removing ------------------------------------------------------------------------------------------------------ */
 
 static void a_removal_waits_until_the_pod_is_gone(void **state)
@@ -335,6 +358,24 @@ static void a_removal_waits_until_the_pod_is_gone(void **state)
 	(void)kube_rig_delete(rig, POD, "s1", "m1");
 	kube_rig_until(rig, &rig->removed);
 	assert_int_equal(rig->fail.kind, FAIL_NONE);
+}
+
+static void a_removal_is_repeated_if_the_api_server_fails(void **state)
+{
+	static const char *const methods[] = { "GET", "GET", "DELETE", "DELETE", "DELETE" };
+	static const int statuses[] = { 0, 503, 0, 500, 429 };
+	struct kube_rig *rig = *state;
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+		make(rig);
+		rig->removed = 0;
+		rule(rig, methods[i], "pods/" POD, statuses[i], "{}", 1);
+		(void)kube_rig_delete(rig, POD, "s1", "m1");
+		kube_rig_settle(rig);
+		loop_skip(rig->loop, 2000);
+		kube_rig_until(rig, &rig->removed);
+		assert_int_equal(rig->fail.kind, FAIL_NONE);
+		assert_null(json_object_get(rig->pods, POD));
+	}
 }
 
 static void a_pod_with_other_labels_is_not_touched(void **state)
@@ -493,6 +534,7 @@ static void a_stream_that_breaks_says_why(void **state)
 	kube_rig_until(rig, &rig->closed);
 	assert_int_equal(rig->fail.kind, FAIL_ENGINE);
 	assert_non_null(strstr(rig->fail.message, "husk-client attach: refused"));
+	assert_non_null(strstr(rig->fail.message, "(node 'n1')"));
 	assert_int_equal(rig->engine->ops->stream_write(s, "x", 1), -EPIPE);
 	rig->engine->ops->stream_free(s);
 }
@@ -515,6 +557,13 @@ static void a_stream_to_a_pod_that_is_gone_is_a_death(void **state)
 		assert_int_equal(rig->fail.kind, FAIL_ENGINE);
 		rig->engine->ops->stream_free(s);
 	}
+	/* A kubelet that was just started does not know its pods. */
+	rig->closed = 0;
+	rule(rig, "GET", "/exec?", 404, "pod does not exist", 1);
+	s = attach(rig);
+	kube_rig_until(rig, &rig->closed);
+	assert_int_equal(rig->fail.kind, FAIL_ENGINE);
+	rig->engine->ops->stream_free(s);
 }
 
 static void another_subprotocol_is_rejected(void **state)
@@ -614,10 +663,13 @@ int main(void)
 		TEST(a_full_cluster_is_reported_after_a_while),
 		TEST(a_pod_that_ends_or_is_removed_ends_its_create),
 		TEST(without_the_right_to_watch_a_create_ends),
+		TEST(without_the_right_to_exec_a_create_ends),
 		TEST(a_session_without_a_network_is_refused_if_a_pod_reaches_something),
 		TEST(a_session_without_a_network_starts_if_a_pod_reaches_nothing),
 		TEST(a_trial_that_cannot_run_is_not_a_verdict),
+		TEST(without_the_right_to_watch_a_trial_ends),
 		TEST(a_removal_waits_until_the_pod_is_gone),
+		TEST(a_removal_is_repeated_if_the_api_server_fails),
 		TEST(a_pod_with_other_labels_is_not_touched),
 		TEST(another_pod_of_the_same_name_counts_as_gone),
 		TEST(a_node_that_does_not_confirm_is_named),

@@ -259,6 +259,11 @@ void exec_set_handler(struct exec *x, const struct stream_handler *handler)
 	timer_start(x->later, 0, 0);
 }
 
+int exec_status(const struct exec *x)
+{
+	return x->status;
+}
+
 int exec_write(struct exec *x, const void *data, size_t n)
 {
 	uint8_t chunk[CHUNK + 1];

@@ -26,6 +26,8 @@ struct exec_spec {
 struct exec *exec_new(const struct exec_spec *spec);
 /* Gives the stream another owner. Bytes that have arrived are passed on in the next turn of the loop. */
 void exec_set_handler(struct exec *x, const struct stream_handler *handler);
+/* The status of HTTP with which the stream was refused; 101 = it was opened, 0 = there was no answer yet. */
+int exec_status(const struct exec *x);
 int exec_write(struct exec *x, const void *data, size_t n);
 void exec_pause(struct exec *x, bool paused);
 /* Accepts NULL, returns NULL. */

@@ -113,6 +113,17 @@ static void on_pod(void *ctx, const struct pod *pod, bool deleted)
 	}
 }
 
+/* Without the right to watch, the pod's end is never seen. Other troubles pass. */
+static void on_trouble(void *ctx, const struct fail *f)
+{
+	struct attempt *a = ctx;
+	if (!a->running || cause_of(f) != CAUSE_ENGINE_REFUSED)
+		return;
+	fail_release(&a->failure);
+	fail_copy(&a->failure, f);
+	end(a, REACH_UNKNOWN);
+}
+
 static void on_posted(void *ctx, int status UNUSED, const json_t *answer UNUSED, const struct fail *f)
 {
 	struct attempt *a = ctx;
@@ -186,6 +197,7 @@ static void init(struct attempt *a, struct reach *t, bool network)
 	list_init(&a->waits);
 	list_init(&a->listener.node);
 	a->listener.on_pod = on_pod;
+	a->listener.on_trouble = on_trouble;
 	a->listener.ctx = a;
 	a->deadline = timer_new(t->k->loop, on_deadline, a);
 	a->tell = timer_new(t->k->loop, on_tell, a);

@@ -53,6 +53,13 @@ static int forbidden(struct fail *f, const struct status_place *p, const char *m
 	return no_rights(f, p, message);
 }
 
+static int refused(struct fail *f, const struct status_place *p, int status, const char *message)
+{
+	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot %s: the API server answered %d (%s)", p->doing, status,
+		  message);
+	return fail_hint(f, "`kubectl get events -n %s` shows more", p->namespace);
+}
+
 static int not_found(struct fail *f, const struct status_place *p, const char *message)
 {
 	if (strstr(message, "namespaces \"")) {
@@ -60,6 +67,9 @@ static int not_found(struct fail *f, const struct status_place *p, const char *m
 			  p->namespace);
 		return fail_hint(f, "`kubectl apply -k deploy/kubernetes` creates it, or set KUBERNETES_NAMESPACE");
 	}
+	/* A kubelet that was just started does not know its pods yet. Only the API server knows whether a pod exists. */
+	if (streq(p->resource, "pods/exec") && !strstr(message, "pods \""))
+		return refused(f, p, 404, message);
 	return cause_set(f, FAIL_DIED, CAUSE_NO_CONTAINER, "cannot %s: %s", p->doing, message);
 }
 
@@ -67,13 +77,6 @@ static int not_found(struct fail *f, const struct status_place *p, const char *m
 static bool is_completed(int status, const char *message)
 {
 	return status == 400 && strstr(message, "completed pod");
-}
-
-static int refused(struct fail *f, const struct status_place *p, int status, const char *message)
-{
-	cause_set(f, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "cannot %s: the API server answered %d (%s)", p->doing, status,
-		  message);
-	return fail_hint(f, "`kubectl get events -n %s` shows more", p->namespace);
 }
 
 int status_fail(struct fail *f, const struct status_place *place, int status, const void *text, size_t n)

@@ -3,7 +3,10 @@
 #include "manager/engine/kubernetes/kubernetes.h"
 
 struct engine_stream {
+	struct kubernetes *k;
+	char *pod;
 	struct exec *exec;
+	struct stream_handler handler;
 };
 
 /* A stream that waits for its attach. */
@@ -47,20 +50,42 @@ static struct exec *take(struct kubernetes *k, const char *pod)
 	return NULL;
 }
 
+static void on_bytes(void *ctx, const void *data, size_t n)
+{
+	struct engine_stream *s = ctx;
+	s->handler.on_bytes(s->handler.ctx, data, n);
+}
+
+/* If the session is given up, the node is what the operator looks for. */
+static void on_ended(void *ctx, const struct fail *f)
+{
+	struct engine_stream *s = ctx;
+	const struct pod *pod = s->k->feed ? feed_find(s->k->feed, s->pod) : NULL;
+	AUTO(fail_release) struct fail why = { 0 };
+	fail_copy(&why, f);
+	if (pod && *pod->node) {
+		AUTO(freep) char *message = xasprintf("%s (node '%s')", f->message, pod->node);
+		free(why.message);
+		why.message = take_ptr(message);
+	}
+	s->handler.on_closed(s->handler.ctx, &why);
+}
+
 struct engine_stream *kube_streams_attach(struct engine *e, const char *pod, const struct stream_handler *handler,
 					  struct fail *f UNUSED)
 {
 	struct kubernetes *k = kubernetes_of(e);
 	struct engine_stream *s = new0(struct engine_stream);
+	struct stream_handler own = { on_bytes, on_ended, s };
+	s->k = k;
+	s->pod = xstrdup(pod);
+	s->handler = *handler;
 	s->exec = take(k, pod);
 	if (s->exec)
-		exec_set_handler(s->exec, handler);
+		exec_set_handler(s->exec, &own);
 	else
-		s->exec = exec_new(&(struct exec_spec){ .loop = k->loop,
-							.proxy = k->proxy,
-							.namespace = k->namespace,
-							.pod = pod,
-							.handler = *handler });
+		s->exec = exec_new(&(struct exec_spec){
+			.loop = k->loop, .proxy = k->proxy, .namespace = k->namespace, .pod = pod, .handler = own });
 	return s;
 }
 
@@ -79,6 +104,7 @@ struct engine_stream *kube_streams_free(struct engine_stream *s)
 	if (!s)
 		return NULL;
 	exec_free(s->exec);
+	free(s->pod);
 	free(s);
 	return NULL;
 }

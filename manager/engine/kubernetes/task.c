@@ -15,6 +15,7 @@
 /* An autoscaler needs minutes, so a call does not wait for one. */
 #define NO_ROOM_MS 20000
 #define TRY_MS 50
+#define RETRY_MS 1000
 /* After this number of attempts the node is probably pulling the image. */
 #define TRIES_FAST 60
 #define TRY_SLOWLY_MS 250
@@ -103,9 +104,16 @@ static struct engine_task *task_new(struct kubernetes *k, const char *pod, engin
 
 /* --- removal ------------------------------------------------------------------------------------------------------- */
 
+/* Failures of an API server that is restarted or overloaded, and of the connection to it. */
+static bool may_pass(int status)
+{
+	return status == 0 || status == 429 || status >= 500;
+}
+
 /* A create has reported its own failure. */
 static void removal_failed(struct engine_task *t, const struct fail *f)
 {
+	log_debug("kubernetes: the pod '%s' was not removed: %s", t->pod, f->message);
 	if (!t->is_create)
 		fail_copy(&t->failure, f);
 	else
@@ -142,7 +150,7 @@ static void on_gone_check(void *ctx, int status, const json_t *answer, const str
 	if (status == 404 || other || (!f && pod.ended))
 		finish(t);
 	else
-		timer_start(t->retry, 1000, 0);
+		timer_start(t->retry, RETRY_MS, 0);
 }
 
 /* 404 and 409: it is gone, or another pod has its name. */
@@ -153,8 +161,8 @@ static void on_deleted(void *ctx, int status, const json_t *answer, const struct
 	t->call = api_call_free(t->call);
 	if (status == 404 || status == 409) {
 		finish(t);
-	} else if (f && status <= 0) {
-		timer_start(t->retry, 1000, 0);
+	} else if (f && may_pass(status)) {
+		timer_start(t->retry, RETRY_MS, 0);
 	} else if (f) {
 		removal_failed(t, f);
 	} else if (pod_read(answer, &pod) && pod.ended) {
@@ -237,6 +245,8 @@ static void on_read(void *ctx, int status, const json_t *answer, const struct fa
 	t->call = api_call_free(t->call);
 	if (status == 404) {
 		finish(t);
+	} else if (f && may_pass(status)) {
+		timer_start(t->retry, RETRY_MS, 0);
 	} else if (f) {
 		removal_failed(t, f);
 	} else if (!pod_read(answer, &pod)) {
@@ -247,10 +257,14 @@ static void on_read(void *ctx, int status, const json_t *answer, const struct fa
 	}
 }
 
-static void read_pod(struct engine_task *t)
+static void read_pod(void *ctx)
 {
+	struct engine_task *t = ctx;
 	AUTO(freep) char *target = kubernetes_target(t->k, t->pod);
-	timer_start(t->deadline, REMOVE_DEADLINE_MS, 0);
+	if (!t->retry) {
+		t->retry = timer_new(t->k->loop, read_pod, t);
+		timer_start(t->deadline, REMOVE_DEADLINE_MS, 0);
+	}
 	t->call = api_call_new(&(struct api_call_spec){ .loop = t->k->loop,
 							.proxy = t->k->proxy,
 							.method = "GET",
@@ -326,12 +340,14 @@ static void on_exec_open(void *ctx)
 static void on_exec_closed(void *ctx, const struct fail *f)
 {
 	struct engine_task *t = ctx;
+	int status = exec_status(t->exec);
 	t->exec = exec_free(t->exec);
 	if (t->cancelled) {
 		remove_pod(t);
 		return;
 	}
-	if (cause_of(f) == CAUSE_NO_CLIENT) {
+	/* Until the pod runs, other refusals are usual. A missing right or login does not pass by itself. */
+	if (cause_of(f) == CAUSE_NO_CLIENT || status == 401 || status == 403) {
 		create_failed(t, f);
 		return;
 	}
