@@ -417,8 +417,13 @@ static void send_archive(struct kube_rig *rig)
 static struct engine_answer got_image;
 static int answered;
 
-static void on_image(void *ctx UNUSED, const struct engine_answer *answer, const struct fail *f)
+static struct engine_query *query;
+
+/* As callers do, it frees the query first. */
+static void on_image(void *ctx, const struct engine_answer *answer, const struct fail *f)
 {
+	struct kube_rig *rig = ctx;
+	query = rig->engine->ops->query_free(query);
 	fail_release(&outcome);
 	if (f)
 		fail_copy(&outcome, f);
@@ -432,11 +437,10 @@ static void look(struct kube_rig *rig, const char *image)
 	AUTO(fail_release) struct fail f = { 0 };
 	answered = 0;
 	strv_release(&got_image.image.labels);
-	struct engine_query *q = rig->engine->ops->query(
-		rig->engine, &(struct query_spec){ .kind = ENGINE_QUERY_IMAGE, .subject = image, .done = on_image },
-		&f);
+	query = rig->engine->ops->query(
+		rig->engine,
+		&(struct query_spec){ .kind = ENGINE_QUERY_IMAGE, .subject = image, .done = on_image, .ctx = rig }, &f);
 	kube_rig_until(rig, &answered);
-	rig->engine->ops->query_free(q);
 }
 
 static void packages_become_an_image_in_the_registry(void **state)
@@ -446,6 +450,7 @@ static void packages_become_an_image_in_the_registry(void **state)
 	assert_true(rig->engine->ops->capabilities(rig->engine).bakes_images);
 	look(rig, "husk-deps:2");
 	assert_int_equal(outcome.kind, FAIL_IMAGE);
+	assert_non_null(strstr(outcome.message, "husk/husk-deps:2"));
 	start_bake(rig);
 	send_archive(rig);
 	kube_rig_until(rig, &done);

@@ -128,9 +128,13 @@ bool registry_is_digest(const char *text)
 static void on_later(void *ctx)
 {
 	struct registry_task *t = ctx;
-	const struct fail *f = t->failure.kind ? &t->failure : NULL;
+	AUTO(fail_release) struct fail failure = { 0 };
+	json_auto_t *config = json_incref(t->config);
+	fail_move(&failure, &t->failure);
+	const struct fail *f = failure.kind ? &failure : NULL;
+	/* The callback may free the task. */
 	if (t->read)
-		t->read(t->ctx, f ? NULL : t->config, f);
+		t->read(t->ctx, f ? NULL : config, f);
 	else
 		t->done(t->ctx, f);
 }
