@@ -14,6 +14,7 @@ import subprocess
 import time
 
 from husk import Installation, children, text_of
+from mcp import decode, encode
 from results import Failed, milliseconds
 
 MODERN = "2026-07-28"
@@ -42,19 +43,26 @@ class Connection:
     def fileno(self):
         return self.socket.fileno()
 
-    def request(self, method, path, length, **fields):
-        """The head of a request whose body has this length."""
+    def head_of(self, method, path, **fields):
+        """The head of a request up to the length of its body."""
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}", f"Authorization: Bearer {self.key}", f"Husk-Conversation: {CONVERSATION}",
-                 f"Content-Length: {length}", *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items()), "", ""]
+                 *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items()), "Content-Length: "]
         return "\r\n".join(lines).encode()
+
+    def send_json(self, head, body):
+        data = encode(body).encode()
+        self.socket.sendall(b"%b%d\r\n\r\n%b" % (head, len(data), data))
 
     def send(self, method, path, body=None, **fields):
         """Sends a request; `body` is sent as JSON."""
-        data = b"" if body is None else json.dumps(body).encode()
-        self.socket.sendall(self.request(method, path, len(data), Content_Type="application/json", **fields) + data)
+        head = self.head_of(method, path, Content_Type="application/json", **fields)
+        if body is None:
+            self.socket.sendall(b"%b0\r\n\r\n" % head)
+        else:
+            self.send_json(head, body)
 
     def upload(self, path, content):
-        self.socket.sendall(self.request("PUT", path, len(content)))
+        self.socket.sendall(b"%b%d\r\n\r\n" % (self.head_of("PUT", path), len(content)))
         self.socket.sendall(content)
         status, body = self.read()
         if status not in (200, 201):
@@ -98,17 +106,20 @@ class Connection:
         while len(self.rest) < end_of_body:
             self.receive()
         answer, self.rest = self.rest[:end_of_body], self.rest[end_of_body:]
-        return int(answer[9:12]), json.loads(answer[end:]) if end_of_body > end else None
+        return int(answer[9:12]), decode(answer[end:]) if end_of_body > end else None
 
     def close(self):
         self.socket.close()
 
 
 class Face:
-    """A way to run cells over a connection: `send()` starts one, `receive()` reads and checks its answer."""
+    """A way to run cells over a connection: `send()` starts one, `receive()` reads and checks its answer. The fields of
+    its requests are the same each time, so their text is made once.
+    """
 
     def __init__(self, connection, session):
         self.connection, self.session = connection, session
+        self.head = self.make_head()
 
     def timed(self, code, expect):
         """Milliseconds from the code to the parsed answer, which is then checked."""
@@ -127,8 +138,11 @@ class Face:
 
 
 class Rest(Face):
+    def make_head(self):
+        return self.connection.head_of("POST", f"/v1/sessions/{self.session}/runs", Content_Type="application/json", Prefer=f"wait={WAIT}")
+
     def send(self, code):
-        self.connection.send("POST", f"/v1/sessions/{self.session}/runs", {"text": code}, Prefer=f"wait={WAIT}")
+        self.connection.send_json(self.head, {"text": code})
 
     def check(self, status, body, expect):
         if status != 200 or body["ending"] != "ok" or body["result"] != {"text/plain": expect}:
@@ -140,13 +154,16 @@ class Mcp(Face):
 
     number = 0
 
+    def make_head(self):
+        return self.connection.head_of("POST", "/mcp", Content_Type="application/json", Accept="application/json, text/event-stream",
+                                       MCP_Protocol_Version=MODERN, Mcp_Method="tools/call", Mcp_Name="execute_code")
+
     def send(self, code):
         self.number += 1
         meta = {f"{META}protocolVersion": MODERN, f"{META}clientInfo": {"name": "bench", "version": "1"}, f"{META}clientCapabilities": {}}
         message = {"jsonrpc": "2.0", "id": self.number, "method": "tools/call",
                    "params": {"name": "execute_code", "arguments": {"session_id": self.session, "code": code}, "_meta": meta}}
-        self.connection.send("POST", "/mcp", message, Accept="application/json, text/event-stream", MCP_Protocol_Version=MODERN,
-                             Mcp_Method="tools/call", Mcp_Name="execute_code")
+        self.connection.send_json(self.head, message)
 
     def check(self, status, body, expect):
         if status != 200 or body.get("id") != self.number or "result" not in body:
