@@ -22,6 +22,11 @@ def values(schema):
     kind = schema["type"]
     if "enum" in schema:
         words = ", ".join(f"`{value}`" for value in schema["enum"])
+    elif kind == ["boolean", "array"]:
+        words = "`true`, `false` or a list of texts"
+        kind = "boolean"
+    elif kind == "array" and schema["items"]["type"] == "string":
+        words = "list of texts"
     elif kind in ("integer", "array"):
         low, high = (schema.get(name) for name in (("minimum", "maximum") if kind == "integer" else ("minItems", "maxItems")))
         words = (f"{low} to {high}" if high is not None else f"from {low}") + (" entries" if kind == "array" else "")
@@ -37,7 +42,7 @@ def arguments(schema, prefix=""):
     found = {}
     for name, one in schema["properties"].items():
         found[prefix + name] = (name not in schema.get("required", []), values(one))
-        found.update(arguments(one["items"], f"{prefix}{name}[].") if one["type"] == "array" else {})
+        found.update(arguments(one["items"], f"{prefix}{name}[].") if one["type"] == "array" and "properties" in one["items"] else {})
     return found
 
 

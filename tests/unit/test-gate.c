@@ -397,16 +397,48 @@ static const char *upper_secret(const struct gate_filter *f UNUSED)
 	return "KEY";
 }
 
+static bool always(const struct gate_filter *f UNUSED)
+{
+	return true;
+}
+
 static struct gate_filter *make_filter(void *ctx UNUSED, const char *name, uint16_t port UNUSED, struct fail *f)
 {
 	static const struct gate_filter_type type = { shout, pass, ended, ended, upper_secret, upper_free };
+	static const struct gate_filter_type alone = { shout, pass, ended, ended, upper_secret, upper_free, always };
 	if (streq(name, "locked")) {
 		cause_set(f, FAIL_BUSY, CAUSE_GATE_TLS, "not loaded");
 		return NULL;
 	}
 	struct upper *u = new0(struct upper);
-	u->base.type = &type;
+	u->base.type = streq(name, "alone") ? &alone : &type;
 	return &u->base;
+}
+
+/* The reason of a refusal reaches the session although the host is gone. */
+static void test_a_filter_can_answer_without_its_host(void **state UNUSED)
+{
+	gate_set_filters(b.gate, make_filter, NULL);
+	allow("alone=127.0.0.1:%u", b.port);
+	for (uint32_t i = 0; i < 2; i++) {
+		buf_reset(&b.to_program);
+		b.accepts = b.ends = b.events = 0;
+		open_stream(NUMBER + i, "alone", b.port);
+		accept_one();
+		/* The first host closes its connection, and the second breaks it off. */
+		struct linger linger = { .l_onoff = i };
+		assert_int_equal(setsockopt(b.host, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+		closep(&b.host);
+		loop_skip(b.loop, 10);
+		assert_int_equal(b.ends, 0);
+		assert_int_equal(give(FRAME_STREAM_DATA, NUMBER + i, "evil", 4), 0);
+		while (!b.ends)
+			loop_turn(b.loop);
+		assert_string_equal(buf_str(&b.to_program), "refused\n");
+		assert_int_equal(give(FRAME_STREAM_END, NUMBER + i, NULL, 0), 0);
+		while (!b.events)
+			loop_turn(b.loop);
+	}
 }
 
 static void test_a_filter_changes_and_refuses(void **state UNUSED)
@@ -449,6 +481,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_causes_are_told_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_name_of_a_private_address_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rules_that_change_end_connections, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_filter_can_answer_without_its_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_filter_changes_and_refuses, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
