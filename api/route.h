@@ -59,6 +59,7 @@ extern const struct route routes_copies[];
 extern const struct route routes_exports[];
 extern const struct route routes_queries[];
 extern const struct route routes_packages[];
+extern const struct route routes_network[];
 extern const struct route routes_terminal[];
 extern const struct route routes_ports[];
 extern const struct route routes_keys[];

@@ -94,6 +94,15 @@ static const struct {
 	  "{\"type\":\"object\",\"required\":[\"limits\"],\"properties\":{\"limits\":{\"type\":\"object\"},\"usage\":{\"type\":\"object\"},"
 	  "\"age_seconds\":{\"type\":\"integer\"},\"idle_seconds\":{\"type\":\"integer\"},"
 	  "\"samples\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}" },
+	{ "Network",
+	  "{\"type\":\"object\",\"required\":[\"kind\",\"connections\",\"failed\"],\"properties\":{\"kind\":{\"type\":\"string\","
+	  "\"enum\":[\"none\",\"list\",\"public\"]},\"rules\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	  "\"connections\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"port\"],\"properties\":{"
+	  "\"name\":{\"type\":\"string\"},\"port\":{\"type\":\"integer\"},\"up\":{\"type\":\"integer\"},\"down\":{\"type\":\"integer\"},"
+	  "\"age_ms\":{\"type\":\"integer\"},\"secret\":{\"type\":\"string\"}}}},"
+	  "\"failed\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"cause\",\"count\"],\"properties\":{"
+	  "\"name\":{\"type\":\"string\"},\"port\":{\"type\":\"integer\"},\"cause\":{\"type\":\"string\"},\"count\":{\"type\":\"integer\"}}}},"
+	  "\"allowed\":{\"type\":\"boolean\"},\"decides\":{\"type\":\"string\"}}}" },
 	{ "Anything", "{\"type\":\"object\"}" },
 };
 

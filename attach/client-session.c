@@ -1,6 +1,7 @@
 /* Sessions: find, status, queries, stop. */
 #include "attach/client-private.h"
 #include "base/alloc.h"
+#include "base/percent.h"
 #include "manager/json/codec.h"
 
 struct session_call {
@@ -10,6 +11,7 @@ struct session_call {
 	struct info_request info;
 	struct query_request query;
 	struct stop_request stop;
+	struct network_request network;
 };
 
 static struct session_call *call_of(struct attach_call *call)
@@ -122,6 +124,54 @@ struct attach_call *attach_query(struct attach *a, const struct query_request *r
 	return attach_call_start(a, &c->call, &type,
 				 &(struct attach_request){ .method = "POST", .target = buf_str(&target), .body = body },
 				 f);
+}
+
+/* --- the gate ------------------------------------------------------------------------------------------------------ */
+
+static int on_network(struct attach_call *call, const json_t *json, struct fail *f)
+{
+	const struct network_request *request = &call_of(call)->network;
+	AUTO(network_list_release) struct network_list list = { 0 };
+	struct network_info info;
+	if (network_info_decode(json, &info, &list, f) < 0)
+		return -1;
+	request->on_done(request->ctx, &info, NULL);
+	return 0;
+}
+
+static void on_no_network(struct attach_call *call, const struct fail *f)
+{
+	call_of(call)->network.on_done(call_of(call)->network.ctx, NULL, f);
+}
+
+static json_t *texts(const struct strv *list)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; list && i < list->n; i++)
+		json_array_append_new(out, json_string(list->v[i]));
+	return out;
+}
+
+struct attach_call *attach_network(struct attach *a, const struct network_request *req, struct fail *f)
+{
+	static const struct attach_call_type type = { .on_answer = on_network,
+						      .on_fail = on_no_network,
+						      .free = free_call };
+	AUTO(buf_release) struct buf rest = { 0 };
+	buf_add_str(&rest, "/network");
+	if (req->check) {
+		buf_add_str(&rest, "?check=");
+		percent_encode(&rest, req->check, /* keep_slash= */ false);
+	}
+	AUTO(buf_release) struct buf target = attach_target(req->session_id, buf_str(&rest));
+	struct session_call *c = new0(struct session_call);
+	struct attach_request request = { .method = "GET", .target = buf_str(&target) };
+	c->network = (struct network_request){ .on_done = req->on_done, .ctx = req->ctx };
+	if (req->allow || req->deny) {
+		request.method = "PATCH";
+		request.body = json_pack("{s:o, s:o}", "allow", texts(req->allow), "deny", texts(req->deny));
+	}
+	return attach_call_start(a, &c->call, &type, &request, f);
 }
 
 /* --- stop ---------------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,7 @@ struct attach_port_request {
 };
 /* Joins the socket to a server in the session, as manager_port() does. attach_cancel() resets it. */
 struct attach_call *attach_port(struct attach *a, const struct attach_port_request *req, struct fail *f);
+struct attach_call *attach_network(struct attach *a, const struct network_request *req, struct fail *f);
 struct attach_call *attach_stop(struct attach *a, const struct stop_request *req, struct fail *f);
 
 #endif

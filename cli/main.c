@@ -10,6 +10,7 @@
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/exit.h"
+#include "cli/gate.h"
 #include "cli/gc-old.h"
 #include "cli/jupyter.h"
 #include "cli/keys.h"
@@ -74,6 +75,8 @@ static int run_verb(const struct options *options)
 		return shell_run(options);
 	case VERB_OPEN:
 		return open_run(options);
+	case VERB_GATE:
+		return gate_run(options);
 	case VERB_CP:
 		return cp_run(options);
 	case VERB_JUPYTER:

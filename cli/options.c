@@ -473,6 +473,30 @@ static int take_secret_words(struct options *o, char **words, struct fail *f)
 			0;
 }
 
+static int take_gate_words(struct options *o, char **words, struct fail *f)
+{
+	static const char *const actions[] = { [GATE_ALLOW] = "allow", [GATE_DENY] = "deny", [GATE_CHECK] = "check" };
+	size_t i = GATE_ALLOW;
+	if (!*words)
+		return fail_set(f, FAIL_INVALID, "gate needs a session, or the word list");
+	if (streq(words[0], "list") && !words[1]) {
+		o->gate_action = GATE_LIST;
+		return 0;
+	}
+	o->session = *words++;
+	if (!*words)
+		return 0;
+	while (i < ARRAY_LEN(actions) && !streq(*words, actions[i]))
+		i++;
+	if (i == ARRAY_LEN(actions))
+		return fail_set(f, FAIL_INVALID, "gate SESSION needs one of: allow, deny, check");
+	o->gate_action = (enum gate_action)i;
+	o->arguments = (const char *const *)++words;
+	if (!*words)
+		return fail_set(f, FAIL_INVALID, "gate %s needs the name of a host", actions[i]);
+	return o->gate_action == GATE_CHECK && words[1] ? unexpected(words[1], f) : 0;
+}
+
 static int take_help_words(struct options *o, char **words, struct fail *f)
 {
 	if (*words && find_verb(*words++, &o->topic, f) < 0)
@@ -514,6 +538,8 @@ static int take_words(struct options *o, char **words, struct fail *f)
 		words += *words && streq(*words, "--");
 		o->arguments = *words ? (const char *const *)words : NULL;
 		return 0;
+	case VERB_GATE:
+		return take_gate_words(o, words, f);
 	case VERB_OPEN:
 		if (*words)
 			o->session = *words++;

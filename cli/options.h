@@ -8,6 +8,7 @@
 
 enum keys_action { KEYS_LIST, KEYS_ADD, KEYS_REMOVE };
 enum secret_action { SECRET_LIST, SECRET_SET, SECRET_REMOVE };
+enum gate_action { GATE_SHOW, GATE_LIST, GATE_ALLOW, GATE_DENY, GATE_CHECK };
 enum config_action { CONFIG_LIST, CONFIG_GET, CONFIG_SET, CONFIG_UNSET };
 
 struct options {
@@ -65,6 +66,7 @@ struct options {
 	uint64_t memory, disk;	  /* bytes; 0 = from the settings, also for cpus */
 	double cpus;
 	const char *image; /* NULL = the language's own */
+	enum gate_action gate_action;
 	bool no_network;
 	struct strv network;  /* hosts that a new session may reach; empty = all */
 	const char *pictures; /* repl: how pictures are shown; NULL = in a way that the terminal supports */

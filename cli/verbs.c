@@ -272,6 +272,25 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "husk open 4f2a 8000", "Print the address of the web server on port 8000 of that session." }),
 		.codes = PAIRS({ "0", "It was interrupted." }, CODE_NO_SESSION, CODE_USAGE, CODE_SYSTEM),
 	},
+	[VERB_GATE] = {
+		.name = "gate",
+		.group = GROUP_CODE,
+		.summary = "Show and change which hosts a session reaches",
+		.usage = TEXT("[OPTION]... SESSION", "SESSION allow NAME...", "SESSION deny NAME...",
+			      "SESSION check NAME[:PORT]", "list"),
+		.text = TEXT(
+			"For a session that was created with a list of hosts it prints the rules, the open connections, and "
+			"the connections that failed. allow and deny change the rules of the running session, also beyond "
+			"CONTAINER_NETWORK_ALLOW; models cannot do this. Connections to hosts that are no longer allowed are "
+			"reset. check says which rule decides about a host; without a port it means 443. list prints the sets "
+			"of hosts. " SESSION_TEXT,
+			"NAME is a host, *.NAME for all hosts below it, NAME:PORT, or a set such as @python."),
+		.options = OPTIONS(JSON_OPTION),
+		.examples = PAIRS({ "husk gate 4f2a", "Show what that session reaches." },
+				  { "husk gate 4f2a allow files.example.net", "Let it reach one more host." }),
+		.codes = PAIRS(CODE_DONE, { "1", "There is no such session, or check found that the host is refused." },
+			       CODE_USAGE, CODE_SYSTEM),
+	},
 	[VERB_CP] = {
 		.name = "cp",
 		.group = GROUP_CODE,

@@ -16,6 +16,7 @@ enum verb {
 	VERB_REPL,
 	VERB_SHELL,
 	VERB_OPEN,
+	VERB_GATE,
 	VERB_CP,
 	VERB_PS,
 	VERB_STOP,

@@ -29,6 +29,7 @@
 #include "manager/model/state.h"
 #include "manager/model/usage.h"
 #include "manager/model/verdict.h"
+#include "manager/network.h"
 #include "manager/session-files.h"
 
 struct manager;

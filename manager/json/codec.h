@@ -50,6 +50,15 @@ json_t *journal_gap_encode(const struct journal_gap *gap);
 /* --- sessions ------------------------------------------------------------------------------------------------------ */
 /* The names that a session's gate lets through, as a list. */
 json_t *session_rules_encode(const char *rules);
+json_t *network_info_encode(const struct network_info *info);
+/* Owns what a decoded network_info points to, except texts of the JSON. */
+struct network_list {
+	char *rules;
+	struct network_connection *connections;
+	struct network_denial *denials;
+};
+int network_info_decode(const json_t *json, struct network_info *ret, struct network_list *ret_list, struct fail *f);
+void network_list_release(struct network_list *list);
 json_t *session_info_encode(const struct session_info *info);
 /* Strings point into the JSON. */
 int session_info_decode(const json_t *json, struct session_info *ret, struct fail *f);

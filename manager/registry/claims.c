@@ -14,6 +14,15 @@ static uint64_t lease_until(const struct registry *r)
 	return store_now_ms() + r->config->lease * 1000;
 }
 
+/* The caller owns the text. */
+static char *limits_of(const struct session_entry *entry, bool warm)
+{
+	const struct session *s = entry->session;
+	return limits_to_json(session_limits(s), &(struct limits_row){ .network = session_network(s),
+								       .rules = warm ? NULL : entry->rules,
+								       .secrets = warm ? NULL : entry->secrets });
+}
+
 static struct store_job *claim(struct session_entry *entry, struct session_record row, uint64_t max_of_conversation,
 			       bool own_user, store_claim_fn fn, void *ctx)
 {
@@ -22,10 +31,7 @@ static struct store_job *claim(struct session_entry *entry, struct session_recor
 	const struct session *s = entry->session;
 	uint64_t now = store_now_ms();
 	bool warm = row.state == ROW_WARM;
-	AUTO(freep) char *limits =
-		limits_to_json(session_limits(s), &(struct limits_row){ .network = session_network(s),
-									.rules = warm ? NULL : entry->rules,
-									.secrets = warm ? NULL : entry->secrets });
+	AUTO(freep) char *limits = limits_of(entry, warm);
 	row.runtime = session_runtime(s)->name;
 	row.container = session_container(s);
 	row.mark = session_mark(s);
@@ -99,6 +105,13 @@ static struct session_update now_of(const struct session_entry *entry)
 		.transport = up ? session_transport(s) : NULL,
 		.labels = entry->labels,
 	};
+}
+
+struct store_job *claim_rules(struct session_entry *entry, store_done_fn fn, void *ctx)
+{
+	struct session_update update = now_of(entry);
+	AUTO(freep) char *limits = limits_of(entry, /* warm= */ false);
+	return store_session_set_limits(entry->registry->store, &update, limits, fn, ctx);
 }
 
 struct store_job *claim_running(struct session_entry *entry, store_done_fn fn, void *ctx)

@@ -18,6 +18,8 @@ void claim_drop(struct registry *r, const char *id);
 void claim_drop_row(struct store *store, const struct session_record *row);
 /* Records that the session runs. */
 struct store_job *claim_running(struct session_entry *entry, store_done_fn fn, void *ctx);
+/* Records the rules of its gate. */
+struct store_job *claim_rules(struct session_entry *entry, store_done_fn fn, void *ctx);
 /* Renews the lease of a running session. Fire and forget. */
 void claim_renew(struct session_entry *entry);
 /* Records the end of a session. cause NULL = it was stopped on request. Fire and forget. */

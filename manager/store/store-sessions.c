@@ -446,6 +446,45 @@ struct store_job *store_session_update(struct store *s, const struct session_upd
 	return job_submit_write(&j->base, DB_DURABLE);
 }
 
+/* --- limits ------------------------------------------------------------------------------------------------------ */
+
+static int set_limits(struct store_job *job, struct db *db, struct fail *f)
+{
+	struct session_job *j = container_of(job, struct session_job, base);
+	char seal[KEY_HASH_SIZE];
+	if (select_one(job, db, j->row.id, f) < 0)
+		return -1;
+	struct session_record *row = job->n ? job->rows : NULL;
+	if (!row || row->epoch != j->row.epoch || !streq(row->owner, j->row.owner))
+		return fail_set(f, FAIL_FOREIGN, "another server has taken over session '%s'", j->row.id);
+	if (row->seal != SEAL_GOOD)
+		return fail_set(f, FAIL_STORE, "the store's record of session '%s' has no valid seal", j->row.id);
+	row->limits = j->row.limits;
+	if (seal_row(job->key, row, seal, f) < 0)
+		return -1;
+	struct db_query q = {
+		.sql = "UPDATE sessions SET limits = $4, seal = $5 WHERE id = $1 AND owner = $2 AND fence = $3",
+		DB_PARAMS(db_text(j->row.id), db_text(j->row.owner), db_int(j->row.epoch), db_text(j->row.limits),
+			  db_text(seal))
+	};
+	if (db_exec(db, &q, f) < 0)
+		return -1;
+	job_reset(job);
+	return q.changed ? 0 : fail_set(f, FAIL_FOREIGN, "another server has taken over session '%s'", j->row.id);
+}
+
+struct store_job *store_session_set_limits(struct store *s, const struct session_update *u, const char *limits,
+					   store_done_fn fn, void *ctx)
+{
+	struct session_job *j = new_job(s, set_limits, finish_done, ctx);
+	j->row.id = job_keep(&j->base, u->id);
+	j->row.owner = job_keep(&j->base, u->owner);
+	j->row.epoch = u->epoch;
+	j->row.limits = job_keep(&j->base, limits);
+	j->done = fn;
+	return job_submit_write(&j->base, DB_DURABLE);
+}
+
 /* --- get, list --------------------------------------------------------------------------------------------------- */
 
 static void finish_one(struct store_job *job, const struct fail *f)

@@ -138,6 +138,11 @@ struct session_update {
 /* FAIL_FOREIGN if another server has taken the session over. */
 struct store_job *store_session_update(struct store *s, const struct session_update *u, store_done_fn fn, void *ctx);
 
+/* Replaces the limits of a session of this owner and epoch, and seals its row again. FAIL_FOREIGN if another server has
+ * taken it over; FAIL_STORE if the row has no valid seal. */
+struct store_job *store_session_set_limits(struct store *s, const struct session_update *u, const char *limits,
+					   store_done_fn fn, void *ctx);
+
 /* By id, for any owner: `found` is NULL if there is no such row. */
 typedef void (*store_session_fn)(void *ctx, const struct session_record *found, const struct fail *f);
 struct store_job *store_session_get(struct store *s, const char *id, store_session_fn fn, void *ctx);

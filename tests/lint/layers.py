@@ -27,7 +27,7 @@ RUNS = (*GUARD, "kernels/runs/")
 DISK = (*PID1, "kernels/disk/")
 PACKAGES = (*RUNS, *DISK, "kernels/packages/")
 # The only headers of the manager that a face may include: its interface, and the JSON form of its structs.
-PUBLIC = ("manager/manager.h", "manager/access.h", "manager/json/codec.h", "manager/json/fields.h", "manager/json/notebook.h")
+PUBLIC = ("manager/manager.h", "manager/access.h", "manager/network.h", "manager/json/codec.h", "manager/json/fields.h", "manager/json/notebook.h")
 MODEL = (*BASE, *WIRE, "manager/model/")
 # The adapters below manager/engine/ are private to it.
 ENGINE = (*MODEL, "manager/engine/engine.h", "manager/engine/answer.h", "manager/engine/open.h")
@@ -38,7 +38,7 @@ LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
 # The gate: rules, filters and connections for sessions, which know nothing of sessions themselves.
 GATE = (*LINE, "http/", "manager/gate/")
-REGISTRY = (*SESSION, *FENCE, "manager/gate/", "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h", "manager/session-files.h")
+REGISTRY = (*SESSION, *FENCE, "manager/gate/", "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h", "manager/network.h", "manager/session-files.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
 # Headers of attach/ that other faces may include to reach a running server.
@@ -111,7 +111,7 @@ TESTS = "tests"
 # Made by the build.
 GENERATED = {"runtimes.inc"}
 # Headers of the manager that PUBLIC headers may include, directly or indirectly.
-SHOWN = (*BASE, "manager/model/", "manager/manager.h", "manager/access.h", "manager/session-files.h")
+SHOWN = (*BASE, "manager/model/", "manager/manager.h", "manager/access.h", "manager/network.h", "manager/session-files.h")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {

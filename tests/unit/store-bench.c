@@ -232,6 +232,12 @@ void ask_update(struct bench *b, struct answer *a, const struct session_update *
 	await(a, store_session_update(b->store, u, on_done, a));
 }
 
+void ask_set_limits(struct bench *b, struct answer *a, const struct session_update *u, const char *limits)
+{
+	begin(b, a);
+	await(a, store_session_set_limits(b->store, u, limits, on_done, a));
+}
+
 void ask_session(struct bench *b, struct answer *a, const char *id)
 {
 	begin(b, a);

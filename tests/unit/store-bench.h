@@ -63,6 +63,7 @@ void ask_stream(struct bench *b, struct answer *a, const char *id, const char *t
 void ask_limits(struct bench *b, struct answer *a, const char *tenant, const struct tenant_limits *limits);
 void ask_drop(struct bench *b, struct answer *a, const char *id, const char *owner);
 void ask_update(struct bench *b, struct answer *a, const struct session_update *u);
+void ask_set_limits(struct bench *b, struct answer *a, const struct session_update *u, const char *limits);
 void ask_session(struct bench *b, struct answer *a, const char *id);
 void ask_sessions(struct bench *b, struct answer *a, const char *thread, bool all);
 void ask_take_over(struct bench *b, struct answer *a, const struct take_over *t);

@@ -113,7 +113,7 @@ static void rejects_bad_options(void **state)
 	expect(ARGV(S("config"), S("get"), S("A"), S("--json")), 0, NULL, "--json works only with config list");
 	expect(ARGV(S("mcp"), S("--env-file")), 0, NULL, "option '--env-file' needs a value");
 	expect(ARGV(S("mcp"), S("--json")), 0, NULL,
-	       "mcp has no option '--json': it is for ps, history, exports, gc, keys, secret, doctor and config");
+	       "mcp has no option '--json': it is for gate, ps, history, exports, gc, keys, secret, doctor and config");
 	expect(ARGV(S("ps"), S("--probe")), 0, NULL, "ps has no option '--probe': it is for doctor");
 	expect(ARGV(S("doctor"), S("--verbose")), 0, NULL, "--verbose needs --probe");
 	expect(ARGV(S("ps"), S("--verify")), 0, NULL, "ps has no option '--verify': it is for history");

@@ -365,6 +365,25 @@ static void only_the_owner_updates(void **state)
 	assert_fails(&a, FAIL_NOT_FOUND, "none");
 }
 
+static void limits_are_replaced_and_sealed_again(void **state)
+{
+	struct session_update update = { .id = "s1", .owner = "server-1", .epoch = 1 };
+	claim("s1", "t1");
+	ask_set_limits(&b, &a, &update, "{\"memory\":2}");
+	assert_fine(&a);
+	assert_int_equal(seal_of("s1"), SEAL_GOOD);
+	assert_string_equal(a.sessions[0].limits, "{\"memory\":2}");
+	update.epoch = 2;
+	ask_set_limits(&b, &a, &update, "{}");
+	assert_fails(&a, FAIL_FOREIGN, "s1");
+	/* A row that somebody else has changed never gets a valid seal. */
+	bench_sql(&b, "UPDATE sessions SET limits = '{}'");
+	update.epoch = 1;
+	ask_set_limits(&b, &a, &update, "{\"memory\":3}");
+	assert_fails(&a, FAIL_STORE, "seal");
+	assert_int_equal(seal_of("s1"), SEAL_BROKEN);
+}
+
 static void one_take_over_wins(void **state)
 {
 	claim("s1", "t1");
@@ -656,6 +675,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(ended_sessions_and_expired_leases_hold_no_slot),
 	TEST(an_update_changes_only_its_fields),
 	TEST(only_the_owner_updates),
+	TEST(limits_are_replaced_and_sealed_again),
 	TEST(one_take_over_wins),
 	TEST(sessions_are_listed_newest_first),
 	TEST(executions_are_completed),
