@@ -38,6 +38,7 @@ struct container_spec {
 	uint64_t disk_floor;	/* bytes to leave free on the disk */
 	uint64_t lease;		/* seconds; applies until a server claims the container */
 	bool network;		/* false = loopback only */
+	bool gated;		/* without a network: its programs reach hosts through the gate, and verify them */
 	bool network_late;	/* may join the network once it runs, to save time; only if it shares our kernel */
 	bool keep_proxies;	/* keep the proxy variables that an engine's client may inject */
 	bool install;		/* runs an installer instead of code: it writes to disk, not to memory */

@@ -79,10 +79,21 @@ static void put_host(struct buf *out, const struct denial *one)
 {
 	if (!*one->name)
 		buf_add_str(out, "an address that belongs to no allowed name");
-	else if (one->port == 80 || one->port == 443)
+	else if (!one->port || one->port == 80 || one->port == 443)
 		buf_add_str(out, one->name);
 	else
 		buf_printf(out, "%s:%u", one->name, one->port);
+}
+
+/* A lookup counts as an attempt if no connection of its name was seen: its port was refused without asking the gate. */
+static bool is_denied(const struct denials *d, const struct denial *one)
+{
+	if (one->cause != CAUSE_GATE_DENIED)
+		return false;
+	for (size_t i = 0; !one->port && i < d->n; i++)
+		if (d->v[i].port && d->v[i].cause == CAUSE_GATE_DENIED && streq(d->v[i].name, one->name))
+			return false;
+	return true;
 }
 
 /* Connections that the rules refuse. */
@@ -91,7 +102,7 @@ static void put_denied(struct buf *out, const struct denials *d, const struct ru
 	uint64_t count = d->others;
 	size_t n = 0, shown = 0;
 	for (size_t i = 0; i < d->n; i++)
-		if (d->v[i].cause == CAUSE_GATE_DENIED) {
+		if (is_denied(d, &d->v[i])) {
 			count += d->v[i].count;
 			n++;
 		}
@@ -101,7 +112,7 @@ static void put_denied(struct buf *out, const struct denials *d, const struct ru
 	denials_put_reach(out, rules);
 	buf_printf(out, "; %llu connection%s to ", (unsigned long long)count, count == 1 ? "" : "s");
 	for (size_t i = 0; i < d->n && shown < NAMED_MAX; i++)
-		if (d->v[i].cause == CAUSE_GATE_DENIED) {
+		if (is_denied(d, &d->v[i])) {
 			put_between(out, shown++, n > NAMED_MAX ? NAMED_MAX + 1 : n);
 			put_host(out, &d->v[i]);
 		}

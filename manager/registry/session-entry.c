@@ -204,7 +204,8 @@ static void start(struct session_entry *entry, struct session_start spec)
 {
 	struct registry *r = entry->registry;
 	AUTO(strv_release) struct strv sources = { 0 };
-	if (session_network(entry->session))
+	spec.gated = entry->rules || (spec.unclaimed && r->config->network_allow);
+	if (session_network(entry->session) || spec.gated)
 		deps_sources(&sources, session_runtime(entry->session), r->config, /* with_logins= */ false);
 	keeper_start(r->keeper);
 	spec.store = store_id(r->store);

@@ -471,6 +471,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.disk_floor = c->disk_floor,
 		.lease = c->lease,
 		.network = s->spec.network,
+		.gated = start->gated,
 		.network_late = s->spec.runtime->slow_start && shares_kernel(s->spec.engine, c),
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = start->reaches_hosts ? c->ca_bundle : NULL,

@@ -61,6 +61,7 @@ struct session_terms {
 struct session_start {
 	const char *store, *owner; /* for the container's labels */
 	const struct strv *env;	   /* NAME=value, the same for every session of the runtime; never a secret */
+	bool gated;		   /* it will have a gate */
 	bool unclaimed;		   /* start it warm; its terms come with the claim */
 	bool reaches_hosts;	   /* its programs need certificates */
 	struct session_terms terms;

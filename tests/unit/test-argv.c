@@ -166,12 +166,15 @@ static void run_network_on(void **state)
 	check("run-network", &argv);
 }
 
-/* A session whose gate lets hosts through has no network, but verifies these hosts. */
-static void a_ca_bundle_is_mounted_without_the_network_too(void **state)
+/* A session with a gate has no network, but verifies the hosts that it reaches. */
+static void a_ca_bundle_is_mounted_with_a_network_or_a_gate(void **state)
 {
 	struct strv argv = { 0 };
 	struct container_spec spec = defaults();
 	spec.ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
+	argv_run(&argv, "docker", &spec, NULL);
+	check("run-default", &argv);
+	spec.gated = true;
 	argv_run(&argv, "docker", &spec, NULL);
 	check("run-ca", &argv);
 }
@@ -293,7 +296,7 @@ int main(void)
 		cmocka_unit_test(bake),
 		cmocka_unit_test(fit),
 		cmocka_unit_test(run_network_on),
-		cmocka_unit_test(a_ca_bundle_is_mounted_without_the_network_too),
+		cmocka_unit_test(a_ca_bundle_is_mounted_with_a_network_or_a_gate),
 		cmocka_unit_test(run_proxies_kept),
 		cmocka_unit_test(run_small_limits),
 		cmocka_unit_test(attach),

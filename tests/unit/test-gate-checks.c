@@ -145,6 +145,7 @@ static void expect_refused(const struct buf *hello)
 	assert_memory_equal(b.down.data, "\x15\x03\x03\x00\x02\x02\x31", 7);
 }
 
+/* evidence: gate-checks */
 static void test_other_hellos_are_refused(void **state)
 {
 	static const char *const lists[][3] = { { "" },
@@ -253,6 +254,7 @@ static void test_requests_for_the_host_pass(void **state UNUSED)
 	assert_string_equal(buf_str(&b.down), "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
 }
 
+/* evidence: gate-checks */
 static void test_requests_for_other_hosts_are_refused(void **state)
 {
 	static const char *const requests[] = {

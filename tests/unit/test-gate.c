@@ -183,6 +183,7 @@ static void test_bytes_pass_both_ways_and_are_counted(void **state UNUSED)
 	assert_null(gate_take_note(b.gate));
 }
 
+/* evidence: gate-limits */
 static void test_a_host_that_does_not_read_stops_the_session(void **state UNUSED)
 {
 	static const uint8_t data[STREAM_DATA_MAX];
@@ -279,6 +280,7 @@ static void expect_refused(const char *name, uint16_t port, const char *refusal,
 	assert_int_equal(b.event.cause, cause);
 }
 
+/* evidence: gate-list */
 static void test_only_names_and_ports_of_the_rules_are_connected(void **state UNUSED)
 {
 	expect_refused("db", b.port, "denied", CAUSE_GATE_DENIED);
@@ -322,6 +324,7 @@ static void on_over(void *ctx, struct connection *c, const struct connection_out
 }
 
 /* A name that leads to this machine, as after a change of its address. */
+/* evidence: gate-addresses */
 static void test_a_name_of_a_private_address_is_refused(void **state UNUSED)
 {
 	enum cause cause = CAUSE_NONE;

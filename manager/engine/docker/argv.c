@@ -142,7 +142,7 @@ static void add_network(struct strv *argv, const struct container_spec *spec, co
 	if (!spec->network)
 		strv_add_all(argv, "--dns", "127.0.0.1", "--dns-search", ".", "--sysctl",
 			     "net.ipv4.ip_unprivileged_port_start=0", NULL);
-	if (!spec->ca_bundle)
+	if (!spec->ca_bundle || (!spec->network && !spec->gated))
 		return;
 	strv_add(argv, "--mount");
 	strv_addf(argv, "type=bind,source=%s,target=" CA_BUNDLE_INSIDE ",readonly", spec->ca_bundle);

@@ -571,8 +571,9 @@ struct engine_task *task_create(struct engine *e, const struct container_spec *s
 	struct engine_task *t = task_new(d, spec, /* done= */ NULL, ctx);
 	t->created = done;
 	t->is_create = true;
-	/* Files of this machine, such as certificates, can be mounted only if the engine is on it. */
-	if (!d->shares_kernel && (spec->network || spec->ca_bundle))
+	/* Certificates of this machine can be mounted only if the engine is on it. */
+	bool mounts_bundle = spec->network || (spec->gated && spec->ca_bundle);
+	if (mounts_bundle && !d->shares_kernel)
 		step_start(t, STEP_PLACE);
 	else if (!spec->network)
 		step_start(t, STEP_RUN);
