@@ -24,6 +24,7 @@ struct upload {
 	uint64_t credit, sent;
 	bool began, all_sent;
 	struct measure all;
+	struct buf sending; /* the piece before `piece`, or an empty buffer to fill next */
 
 	/* Used by the worker job while it runs. */
 	bool measuring;
@@ -37,6 +38,7 @@ static void upload_free(struct upload *p)
 	source_free(p->spec.source);
 	timer_free(p->stall);
 	buf_release(&p->piece);
+	buf_release(&p->sending);
 	fail_release(&p->fail);
 	free(p->destination);
 	free(p->base);
@@ -133,7 +135,7 @@ static void work(struct upload *p)
 			     &(struct work_spec){ .fn = job, .on_done = on_worked, .ctx = p, .bulk = true });
 }
 
-/* Sends the piece that is ready as soon as there is credit, then starts to read the next one. */
+/* Sends the piece that is ready as soon as there is credit. The next one is read meanwhile. */
 static void next(struct upload *p)
 {
 	if (p->work)
@@ -144,14 +146,17 @@ static void next(struct upload *p)
 		return;
 	p->credit -= p->piece.len;
 	p->sent += p->piece.len;
-	if (p->all_sent)
-		wire_put(&p->piece, FRAME_DONE, p->call, NULL, 0);
-	transfer_send(p->spec.transfer, &p->piece);
-	buf_reset(&p->piece);
-	if (p->all_sent)
+	struct buf ready = p->piece;
+	p->piece = p->sending;
+	p->sending = ready;
+	if (p->all_sent) {
+		wire_put(&p->sending, FRAME_DONE, p->call, NULL, 0);
 		p->began = false; /* END follows */
-	else
+	} else {
 		work(p);
+	}
+	transfer_send(p->spec.transfer, &p->sending);
+	buf_reset(&p->sending);
 	if (p->spec.on_progress)
 		p->spec.on_progress(p->spec.ctx, p->sent, &p->all);
 }
