@@ -13,12 +13,12 @@ programs=(k8s.io/kubernetes/cmd/{kube-apiserver,kubelet,kubectl,kube-controller-
 build() {
 	local component=k8s.io/component-base/version folder
 	export GOPATH=$cache/gopath GOCACHE=$cache/gocache GOMODCACHE=$cache/gomod CGO_ENABLED=0 GOTOOLCHAIN=local
-	export GOFLAGS="-buildvcs=false -mod=readonly"
+	export GOFLAGS="-buildvcs=false -mod=readonly -p=2"
 	local flags="-s -w -X $component.gitVersion=$version -X $component.gitMajor=1 -X $component.gitMinor=34"
 	folder=$(mktemp -d "$cache/new-XXXXXX")
 	cd "$here/kubernetes"
 	for program in "${programs[@]}"; do
-		nice -n 19 go build -trimpath -ldflags "$flags" -o "$folder/" "$program"
+		nice -n 15 go build -trimpath -ldflags "$flags" -o "$folder/" "$program"
 	done
 	# The module's folder is called server.
 	[ ! -e "$folder/v3" ] || mv "$folder/v3" "$folder/etcd"

@@ -5,12 +5,16 @@
 #   cluster.sh up FOLDER      starts everything, writes FOLDER/kubeconfig and FOLDER/registry, and returns
 #   cluster.sh down FOLDER    ends it
 #   cluster.sh start|stop FOLDER NAME    one part: apiserver, n1-kubelet, n2-kubelet, …
+#   cluster.sh crash|boot FOLDER NODE    a whole node with its pods
 #   cluster.sh cut|join FOLDER NODE      takes a node's network away, and gives it back
 #   cluster.sh routes FOLDER on|off      whether pods that are created from now on have a route out
+#
+# What the registry and the nodes have stored is kept beside the programs, so that images are copied once.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command=$1 D=$2
 bin=$("$here/build.sh")
+kept=$(dirname "$bin")
 host=10.199.0.1 port=16443 registry_port=15000 etcd_port=12379
 api=https://$host:$port
 nodes=(n1 n2)
@@ -105,9 +109,10 @@ start_controllers() {
 }
 
 start_registry() {
+	rm -rf "$kept/registry/docker/registry/v2/repositories/husk/husk-deps"
 	cat >"$D/registry.yml" <<-X
 		version: 0.1
-		storage: {filesystem: {rootdirectory: $D/registry-data}, delete: {enabled: true}}
+		storage: {filesystem: {rootdirectory: $kept/registry}, delete: {enabled: true}}
 		http: {addr: "0.0.0.0:$registry_port"}
 	X
 	start registry "$bin/docker-registry" serve "$D/registry.yml"
@@ -146,7 +151,7 @@ write_node() { # NODE IP SUBNET
 	write_network_plugin "$N" "$3"
 	cat >"$W/containerd.toml" <<-X
 		version = 2
-		root = "$W/containerd"
+		root = "$kept/$N"
 		state = "/run/husk-$N"
 		[grpc]
 		address = "/run/husk-$N.sock"
@@ -188,6 +193,7 @@ write_node() { # NODE IP SUBNET
 			cat /proc/sys/\$f >$W/\$(basename \$f)
 			mount --bind $W/\$(basename \$f) /proc/sys/\$f
 		done
+		echo \$\$ >/sys/fs/cgroup/memory/husk-$N/daemons/cgroup.procs
 		exec containerd -c $W/containerd.toml
 	X
 }
@@ -200,13 +206,24 @@ make_cgroups() { # NODE
 		mkdir -p "$folder"
 		[ $c != cpuset ] || { cat "$folder/../cpuset.cpus" >"$folder/cpuset.cpus"; cat "$folder/../cpuset.mems" >"$folder/cpuset.mems"; }
 	done
+	mkdir -p "/sys/fs/cgroup/memory/husk-$1/daemons"
+}
+
+# Pods of an earlier cluster: only images are kept.
+forget_pods() { # NODE
+	local socket=/run/husk-$1.sock
+	ctr -a "$socket" -n k8s.io containers ls -q | xargs -r ctr -a "$socket" -n k8s.io containers rm >/dev/null || true
 }
 
 start_containerd() { # NODE
+	local socket=/run/husk-$1.sock
 	make_cgroups "$1"
 	start "$1-containerd" nsenter --net="/run/netns/husk-$1" unshare --uts --mount --propagation private \
 		sh "$D/$1/up.sh"
-	wait_until 30 ctr -a "/run/husk-$1.sock" version
+	wait_until 60 ctr -a "$socket" version
+}
+
+load_pause() { # NODE
 	tar -c -C "$bin" pause | docker import -c 'ENTRYPOINT ["/pause"]' - localhost/husk-pause:1 >/dev/null
 	docker save localhost/husk-pause:1 | ctr -a "/run/husk-$1.sock" -n k8s.io images import - >/dev/null
 }
@@ -229,29 +246,47 @@ up() {
 	start_etcd
 	start_apiserver
 	start_controllers
-	local i=11
-	for node in "${nodes[@]}"; do
-		write_node "$node" "10.199.0.$i" "10.201.$i.0/24"
-		start_containerd "$node"
-		start_kubelet "$node" "10.199.0.$i"
-		i=$((i + 1))
-	done
-	wait_until 90 ready_nodes
+	start_new_node n1 10.199.0.11 10.201.11.0/24
+	start_new_node n2 10.199.0.12 10.201.12.0/24
+	wait_until 120 ready_nodes
 }
 
-# Everything that a node runs is in its cgroups.
-end_node() { # NODE
+start_new_node() { # NODE IP SUBNET
+	write_node "$@"
+	rm -rf "$kept/$1"/io.containerd.grpc.v1.cri/{containers,sandboxes}
+	start_containerd "$1"
+	forget_pods "$1"
+	load_pause "$1"
+	start_kubelet "$1" "$2"
+}
+
+# Everything that a node runs is in its cgroups, except the kubelet.
+kill_processes() { # NODE
 	local pids
-	stop "$1-kubelet"
-	for _ in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		pids=$(find "/sys/fs/cgroup/memory/husk-$1" -name cgroup.procs -exec cat {} + 2>/dev/null)
 		[ -n "$pids" ] || break
 		echo "$pids" | xargs -r kill -KILL 2>/dev/null || true
 		read -rt 0.2 <> <(:) || true
 	done
-	stop "$1-containerd"
+}
+
+# The power of a node fails.
+crash() { # NODE
+	kill -KILL "$(cat "$D/pid/$1-kubelet")" 2>/dev/null || true
+	kill_processes "$1"
+}
+
+boot() { # NODE
+	start_containerd "$1"
+	start_kubelet "$1" "10.199.0.1${1#n}"
+}
+
+end_node() { # NODE
+	stop "$1-kubelet"
+	kill_processes "$1"
 	grep -o " $D/[^ ]* \| /run/husk-$1/[^ ]* " /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
-	find /sys/fs/cgroup/*/"husk-$1" -depth -type d -exec rmdir {} + 2>/dev/null || true
+	find /sys/fs/cgroup/*/"husk-$1" -depth -type d -exec rmdir {} \; 2>/dev/null || true
 	rm -rf "/run/husk-$1" "/run/husk-$1.sock" "/run/husk-$1.sock.ttrpc"
 	ip netns del "husk-$1" 2>/dev/null || true
 }
@@ -260,6 +295,7 @@ down() {
 	for node in "${nodes[@]}"; do end_node "$node"; done
 	for part in scheduler controllers apiserver etcd registry; do stop $part; done
 	ip link del huskk8s0 2>/dev/null || true
+	docker rmi localhost/husk-pause:1 >/dev/null 2>&1 || true
 }
 
 case $command in
@@ -273,6 +309,8 @@ start)
 	esac
 	;;
 stop) stop "$3" ;;
+crash) crash "$3" ;;
+boot) boot "$3" ;;
 cut) ip link set "hv-$3" down ;;
 join) ip link set "hv-$3" up ;;
 routes)

@@ -3,6 +3,7 @@ each message.
 """
 
 import itertools
+import os
 import pathlib
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import cluster as clusters  # noqa: E402
 import dependencies  # noqa: E402
 import harness  # noqa: E402
 import package_index  # noqa: E402
@@ -25,8 +27,23 @@ def pytest_sessionstart(session):
 
 @pytest.fixture(scope="session", autouse=True)
 def engine():
-    """Checks that an engine answers. Tests of a missing engine configure their server to find none."""
+    """Checks that an engine answers. Tests of a missing engine configure their server to find none. With HUSK_TEST_ENGINE=kubernetes all
+    tests use a cluster of their own.
+    """
     harness.docker("version", "--format", "{{.Server.Version}}")
+    if os.environ.get("HUSK_TEST_ENGINE") != "kubernetes":
+        yield harness.usual_engine
+        return
+    with clusters.Cluster([os.environ.get("HUSK_TEST_LANGUAGE", "python")]) as cluster:
+        print(f"figure: the cluster was built in {cluster.built:.0f} s and started in {cluster.took:.0f} s")
+        harness.usual_engine = cluster
+        yield cluster
+
+
+@pytest.fixture
+def cluster(engine):
+    """The cluster that all tests of this run use."""
+    return engine
 
 
 @pytest.fixture(params=["exec", "socket"])

@@ -123,7 +123,7 @@ def clean_env(home, **settings):
     docker_config = os.environ.get("DOCKER_CONFIG") or os.path.expanduser("~/.docker")
     if os.path.isdir(docker_config):
         env["DOCKER_CONFIG"] = docker_config
-    for name, value in settings.items():
+    for name, value in {**usual_engine.settings, **settings}.items():
         if value is None:
             env.pop(name, None)
         else:
@@ -249,9 +249,40 @@ class ToolResult:
         return f"<{'isError ' if self.is_error else ''}{self.text!r}>"
 
 
+class Engine:
+    """Where a server's sessions run: the machine's Docker engine. Subclasses are other engines."""
+
+    settings = {}  # of a server that uses it
+
+    def docker(self, *args, **more):
+        return docker(*args, **more)
+
+    def names(self, store):
+        """The containers of a store, running or not."""
+        return self.docker("ps", "--all", "--filter", f"label=husk.store={store}", "--format", "{{.Names}}").split()
+
+    def remove(self, name):
+        self.docker("rm", "--force", "--volumes", name, check=False)
+
+    def gateway(self):
+        """The host's address on the network of sessions, which the first session with a network creates."""
+        return self.docker("network", "inspect", "--format", "{{range .IPAM.Config}}{{.Gateway}}{{end}}", "husk")
+
+    def events(self, store):
+        """The engine's events of a store's containers, for the message of a failure. The engine keeps them for a short
+        time only.
+        """
+        return self.docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.store={store}", "--format",
+                           "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
+
+
+# The engine of servers that name none; conftest.py sets it.
+usual_engine = Engine()
+
+
 class Server:
     """One `husk mcp` process. `era` is a protocol revision; MODERN needs no handshake, None sends nothing by itself. `engine` is a
-    private one (private_engine.py); without it the server uses the machine's."""
+    private one (private_engine.py); without it the server uses the usual one."""
 
     all = []  # for the schema check of conftest
 
@@ -271,10 +302,8 @@ class Server:
         self.ids = itertools.count(1)
         self.writing = threading.Lock()
         self.stderr_path = self.home / "stderr.txt"
-        self.engine = engine
-        if engine:
-            settings = {"DOCKER_HOST": engine.host, "DOCKER_CONTEXT": None, **settings}
-        self.env = clean_env(self.home, **settings)
+        self.engine = engine or usual_engine
+        self.env = clean_env(self.home, **{**self.engine.settings, **settings})
         with open(self.stderr_path, "wb") as stderr:
             self.process = subprocess.Popen(
                 command or [husk_binary(), *args],
@@ -426,7 +455,7 @@ class Server:
     # --- the end
 
     def docker(self, *args, **more):
-        return (self.engine.docker if self.engine else docker)(*args, **more)
+        return self.engine.docker(*args, **more)
 
     def thread_id(self):
         path = self.home / "state" / "husk" / "mcp-thread.json"
@@ -451,15 +480,10 @@ class Server:
             return []
         thread = self.env.get("HUSK_THREAD_ID") or self.thread_id()
         others = {name for name, owner in store_rows(self.env, "SELECT container, thread FROM sessions") if owner not in (thread, "")}
-        found = self.docker("ps", "--all", "--filter", f"label=husk.store={self.store_id()}", "--format", "{{.Names}}").split()
-        return [name for name in found if name not in others]
+        return [name for name in self.engine.names(self.store_id()) if name not in others]
 
     def engine_events(self):
-        """The engine's events of this server's containers, for the message of a failure. The engine keeps them for a
-        short time only.
-        """
-        return "\n" + self.docker("events", "--since", "5m", "--until", "0s", "--filter", f"label=husk.store={self.store_id()}", "--format",
-                                  "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
+        return "\n" + self.engine.events(self.store_id())
 
     def close_stdin(self):
         with self.writing:
@@ -482,7 +506,7 @@ class Server:
         self.reader.join(10)
         self.process.stdout.close()
         for name in self.containers():
-            self.docker("rm", "--force", "--volumes", name, check=False)
+            self.engine.remove(name)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

@@ -32,7 +32,7 @@ def image_of(language):
     return os.environ.get(f"HUSK_IMAGE_{language.upper()}") or next(image["tag"] for image in images if image["name"] == language)
 
 
-class PrivateEngine:
+class PrivateEngine(harness.Engine):
     """Not running at first: call start(). Use it as a context manager: leaving it ends and removes
     everything. `config` is a daemon.json."""
 
@@ -45,6 +45,7 @@ class PrivateEngine:
         self.cgroup = f"/{self.folder.name}"
         self.socket = self.folder / "docker.sock"
         self.host = f"unix://{self.socket}"
+        self.settings = {"DOCKER_HOST": self.host, "DOCKER_CONTEXT": None}
         self.log = self.folder / "dockerd.log"
         self.kept = harness.build_dir() / "private-engine"
         self.kept.mkdir(exist_ok=True)

@@ -406,6 +406,19 @@ def contrib_work(job):
     return result
 
 
+# Files of e2e that also run in a cluster: the table of behaviours, and warm containers.
+IN_CLUSTER = ("warm", "behaviours")
+
+
+def cluster_work(job):
+    """Sessions in a Kubernetes cluster, which is built first. Starting it and pushing the images counts as time of the first test."""
+    if job.run([TESTS / "cluster" / "build.sh"]) != 0:
+        return Result(0, [f"{job.name}: Kubernetes cannot be built"])
+    files = [*sorted((TESTS / "e2e" / "long").glob("test_cluster_*.py")), *(TESTS / "e2e" / f"test_{file}.py" for file in IN_CLUSTER)]
+    return pytest_work(files, env={"HUSK_TEST_LONG": "1", "HUSK_TEST_ENGINE": "kubernetes", "HUSK_TEST_LANGUAGE": "python",
+                                   "PYTEST_ADDOPTS": "--timeout=900"})(job)
+
+
 LONG = {
     "units": meson_work(BUILD, None, options=("--no-suite", "fuzz-corpus")),
     "chaos": long_work("chaos", "chaos"),
@@ -418,6 +431,7 @@ LONG = {
     "jupyter": pytest_work([TESTS / "e2e" / "long" / "test_jupyter_clients.py"], env={"HUSK_TEST_LONG": "1"}),
     "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
+    "cluster": cluster_work,
     "dist": long_work("dist", "packages"),
     "pages": pytest_work([TESTS / "scripts" / "long" / "test_pages.py"], env={"HUSK_TEST_LONG": "1"}),
     "contrib": contrib_work,
