@@ -58,6 +58,7 @@ extern const struct route routes_events[];
 extern const struct route routes_copies[];
 extern const struct route routes_exports[];
 extern const struct route routes_queries[];
+extern const struct route routes_checkpoints[];
 extern const struct route routes_packages[];
 extern const struct route routes_network[];
 extern const struct route routes_terminal[];

@@ -46,6 +46,10 @@ static const struct {
 	  "\"key\":{\"type\":\"string\"},\"scopes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}" },
 	{ "Health", "{\"type\":\"object\",\"required\":[\"status\"],\"properties\":{\"status\":{\"type\":\"string\"},"
 		    "\"version\":{\"type\":\"string\"}}}" },
+	{ "Checkpoints",
+	  "{\"type\":\"object\",\"required\":[\"checkpoints\"],\"properties\":{\"checkpoints\":{\"type\":\"array\","
+	  "\"items\":{\"type\":\"object\",\"required\":[\"run\"]}},\"saved\":{\"type\":\"object\"},"
+	  "\"restored\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}}}" },
 	{ "Query",
 	  "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\"},"
 	  "\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"more\":{\"type\":\"boolean\"},"

@@ -28,6 +28,20 @@ static bool take_number(const char *name, const char *text, uint64_t min, uint64
 	return true;
 }
 
+static bool take_mode(const char *text, enum checkpoints_mode *ret)
+{
+	static const char *const names[] = {
+		[CHECKPOINTS_AUTO] = "auto", [CHECKPOINTS_REQUEST] = "request", [CHECKPOINTS_OFF] = "off"
+	};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (streq(text, names[i])) {
+			*ret = (enum checkpoints_mode)i;
+			return true;
+		}
+	fprintf(stderr, "husk-client: --checkpoints: '%s' is not auto, request or off\n", text);
+	return false;
+}
+
 static bool take_option(struct init_options *o, int option)
 {
 	switch (option - FIRST_OPTION) {
@@ -41,6 +55,10 @@ static bool take_option(struct init_options *o, int option)
 		return take_number("grace-ms", optarg, 1, 1, &o->grace_ms);
 	case INIT_START:
 		return take_number("start-ms", optarg, 1, 1, &o->start_ms);
+	case INIT_CHECKPOINTS:
+		return take_mode(optarg, &o->checkpoints);
+	case INIT_CHECKPOINTS_IDLE:
+		return take_number("checkpoints-idle-ms", optarg, 1, 1, &o->checkpoints_idle_ms);
 	case INIT_HOME_SIZE:
 		return take_number("home-size", optarg, 0, 0, &o->home_size);
 	case INIT_DISK_FLOOR:
@@ -77,6 +95,7 @@ static int run_init(int argc, char **argv)
 		.lease_ms = 300000,
 		.grace_ms = 5000,
 		.start_ms = 60000,
+		.checkpoints_idle_ms = 60000,
 		.manifest = RUNTIME_MANIFEST_PATH,
 		.cgroup = CGROUP_ROOT,
 	};

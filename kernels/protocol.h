@@ -39,6 +39,8 @@
 /* Limits for a query to an idle kernel: its code, and the answer. */
 #define QUERY_CODE_MAX (256u << 10)
 #define ANSWER_BYTES_MAX (256u << 10)
+/* Limit for a request about checkpoints. */
+#define CHECKPOINT_BYTES_MAX 1024u
 /* Limits for one INPUT, and for the kept part of a prompt. */
 #define INPUT_BYTES_MAX (64u << 10)
 #define PROMPT_CHARS_MAX 1000
@@ -244,6 +246,8 @@ enum frame_type {
 	/* Queries to an idle kernel and their answers, with a PID 1 whose HELLO has `queries`. */
 	FRAME_QUERY = 70, /* from the manager */
 	FRAME_ANSWER = 71,
+	/* From the manager, to a PID 1 whose HELLO has `checkpoints`: an ANSWER follows. */
+	FRAME_CHECKPOINT = 72,
 
 	/* Requests about files in place, to a PID 1 whose HELLO has `files`. */
 	FRAME_FILES_LIST = 80,

@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "base/loop.h"
 #include "manager/access.h"
+#include "manager/checkpoint.h"
 #include "manager/model/cause.h"
 #include "manager/model/config.h"
 #include "manager/model/env.h"

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "manager/json/codec.h"
 #include "mcp/apps.h"
 #include "mcp/display.h"
 #include "mcp/text.h"
@@ -60,6 +61,8 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 		set_count(o, "run", run->run);
 	if (run->lost)
 		json_object_set_new(o, "lost_variables", json_shown(run->lost));
+	if (run->restored)
+		json_object_set_new(o, "restored", restored_encode(run->restored));
 	if (run->prompt) {
 		json_object_set_new(o, "prompt", json_shown(run->prompt));
 		json_object_set_new(o, "password", json_boolean(run->password));

@@ -8,7 +8,7 @@
 
 static const struct tool *const tools[] = {
 	&tool_create_session, &tool_execute_code, &tool_execute_terminal, &tool_import_files,
-	&tool_export_files,   &tool_stop_session, &tool_session_info,
+	&tool_export_files,   &tool_stop_session, &tool_session_info,	  &tool_checkpoint,
 };
 
 const struct tool *tools_nth(size_t i)

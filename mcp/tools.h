@@ -68,6 +68,7 @@ extern const struct tool tool_export_files;
 extern const struct tool tool_stop_session;
 extern const struct tool tool_session_info;
 extern const struct tool tool_show_run;
+extern const struct tool tool_checkpoint;
 
 /* Returns NULL past the last tool. */
 const struct tool *tools_nth(size_t i);

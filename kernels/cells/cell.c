@@ -47,7 +47,7 @@ static void put_cell(struct buf *out, const struct run *run, json_int_t id)
 	buf_add_str(out, run->interactive ? ",\"interactive\":true}" : "}");
 }
 
-int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, char *note, json_t *lost)
+int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, struct past *past)
 {
 	const json_int_t id = link_make_id();
 	struct buf *out = link_begin(link);
@@ -64,8 +64,8 @@ int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, 
 	c->stop = CELL_RUNS;
 	c->has_result = c->has_error = c->has_spoken = c->is_done = false;
 	c->exit_code = -1;
-	c->note = note;
-	c->lost = lost;
+	c->past = *past;
+	*past = (struct past){ 0 };
 	timeout_start(c->poller, &c->limit, run->timeout_ms, on_limit);
 	return 0;
 }
@@ -91,28 +91,43 @@ static void finish(struct cell *c, const struct run_ending *e)
 	stop_timers(c);
 	pipes_end(c->pipes);
 	run_end(run, e);
-	free(take_ptr(c->note));
-	json_decref(take_ptr(c->lost));
+	past_release(&c->past);
+}
+
+/* Both texts may be NULL. Takes the first. */
+static char *add_sentence(char *text, const char *more)
+{
+	AUTO(freep) char *first = text;
+	if (!more)
+		return take_ptr(first);
+	return first ? xasprintf("%s %s", first, more) : xstrdup(more);
+}
+
+static const char *kernel_word(const struct past *p)
+{
+	return p->restored ? "restored" : p->note ? "restarted" : "kept";
 }
 
 static void finish_done(struct cell *c)
 {
-	AUTO(freep) char *detail = NULL;
-	if (c->note)
-		detail = xstrdup(c->note);
+	char *text = NULL;
+	if (c->past.note)
+		text = xstrdup(c->past.note);
 	else if (c->stop == CELL_TIMED_OUT)
-		detail = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
-				   (double)c->run->timeout_ms / 1000);
+		text = xasprintf("The cell ran longer than %g s and was interrupted; variables are kept.",
+				 (double)c->run->timeout_ms / 1000);
 	else if (c->stop == CELL_DISK_FULL)
-		detail = xstrdup("The home directory is full: the cell was interrupted; variables are kept.");
+		text = xstrdup("The home directory is full: the cell was interrupted; variables are kept.");
+	AUTO(freep) char *detail = add_sentence(text, c->past.news);
 	finish(c, &(struct run_ending){
 			  .ending = ending_of(c),
 			  .has_exit_code = c->stop == CELL_RUNS && c->exit_code >= 0,
 			  .exit_code = c->exit_code,
-			  .kernel = c->note ? "restarted" : "kept",
+			  .kernel = kernel_word(&c->past),
 			  .detail = detail,
 			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
-			  .lost = c->lost,
+			  .lost = c->past.lost,
+			  .restored = c->past.restored,
 		  });
 	c->on_done(c);
 }
@@ -286,20 +301,25 @@ static char *dead_detail(const struct cell *c, const struct death *d, const char
 json_t *cell_withdraw(struct cell *c, json_t *lost)
 {
 	struct run *run = take_ptr(c->run);
-	json_auto_t *before = take_ptr(c->lost);
+	json_auto_t *before = take_ptr(c->past.lost);
 	stop_timers(c);
 	pipes_drain(c->pipes);
 	pipes_end(c->pipes);
-	free(take_ptr(c->note));
+	past_release(&c->past);
 	run->state = RUN_QUEUED;
 	return json_incref(lost ? lost : before);
 }
 
-void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost)
+void cell_wait(struct cell *c)
+{
+	stop_timers(c);
+}
+
+void cell_end_dead(struct cell *c, const struct death *d, const struct past *next)
 {
 	if (!c->run)
 		return;
-	AUTO(freep) char *detail = dead_detail(c, d, after);
+	AUTO(freep) char *detail = add_sentence(dead_detail(c, d, next->note), c->past.news);
 	bool signalled = WIFSIGNALED(d->status);
 	pipes_drain(c->pipes);
 	const char *ending = d->oom ? "oom" : c->stop != CELL_RUNS ? ending_of(c) : "kernel_died";
@@ -308,9 +328,10 @@ void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, co
 			  .has_exit_code = !signalled,
 			  .exit_code = signalled ? 0 : WEXITSTATUS(d->status),
 			  .signo = signalled ? WTERMSIG(d->status) : 0,
-			  .kernel = kernel,
+			  .kernel = kernel_word(next),
 			  .detail = detail,
 			  .cause = c->stop == CELL_DISK_FULL ? "disk" : NULL,
-			  .lost = lost ? lost : c->lost,
+			  .lost = next->lost ? next->lost : c->past.lost,
+			  .restored = next->restored,
 		  });
 }

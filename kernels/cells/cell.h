@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "kernels/cells/link.h"
+#include "kernels/cells/past.h"
 #include "kernels/runs/pipes.h"
 
 /* Some libraries swallow the first interrupt, so it is repeated during the grace period. */
@@ -31,11 +32,10 @@ struct cell {
 	enum cell_stop stop;
 	bool has_result;
 	bool has_error;
-	int exit_code;	 /* from the error; -1 = none */
-	bool has_spoken; /* the kernel has sent something, so it has started the run */
-	bool is_done;	 /* the kernel has finished; after an interrupt, processes of the run get a moment to end */
-	char *note;	 /* for the END: what happened to the variables before this run; NULL = kept */
-	json_t *lost;	 /* for the END: which variables were lost; NULL = none known */
+	int exit_code;	  /* from the error; -1 = none */
+	bool has_spoken;  /* the kernel has sent something, so it has started the run */
+	bool is_done;	  /* the kernel has finished; after an interrupt, processes of the run get a moment to end */
+	struct past past; /* for the END */
 	uint64_t settle_until_ms;
 	struct timeout settle;
 	struct timeout limit;
@@ -50,9 +50,9 @@ struct death {
 	const char *reason; /* why PID 1 killed it ("sent …", completes "the kernel …"), or NULL */
 };
 
-/* `group` is the kernel's process group. Takes `note` and `lost` (may be NULL). 0, or -EPIPE if the link is
- * closed: then nothing has started and the caller still owns both. */
-int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, char *note, json_t *lost);
+/* `group` is the kernel's process group. Takes the content of `past` and leaves it empty. 0, or -EPIPE if the link is
+ * closed: then nothing has started and `past` is unchanged. */
+int cell_start(struct cell *c, struct run *run, struct link *link, pid_t group, struct past *past);
 /* 0, or -EPROTO and *ret_why if the kernel may not send this message now. */
 int cell_message(struct cell *c, const struct link_message *m, const char **ret_why);
 /* Answers the prompt of the run; the text is dropped if there is no prompt. `text` is valid UTF-8. */
@@ -64,8 +64,10 @@ void cell_interrupt(struct cell *c, enum cell_stop stop);
 /* The kernel died before it had read the run, which is queued again. `lost` (may be NULL) is borrowed. Returns the
  * lost variables, a new reference or NULL. */
 json_t *cell_withdraw(struct cell *c, json_t *lost);
-/* Ends the run because its kernel is dead. `after` is a sentence about what happened next. */
-void cell_end_dead(struct cell *c, const struct death *d, const char *kernel, const char *after, json_t *lost);
+/* The kernel is dead: until the run is ended or withdrawn, its time limit does not apply. */
+void cell_wait(struct cell *c);
+/* Ends the run because its kernel is dead. `next` has a sentence about what happened then, and is borrowed. */
+void cell_end_dead(struct cell *c, const struct death *d, const struct past *next);
 /* "exited with status 3", "was killed by signal 11 (Segmentation fault)", "sent …". The caller frees it. */
 char *death_describe(const struct death *d);
 

@@ -83,6 +83,7 @@ static void judge(struct candidate *c, const uint8_t *data, size_t n)
 		snprintf(version, sizeof(version), "%s", m.language_version);
 		h->lists_variables = m.lists_variables;
 		h->queries = m.queries;
+		h->forks = m.forks;
 		bool speaks = m.version == LINK_VERSION;
 		link_message_release(&m);
 		handshake_stop(h);

@@ -32,7 +32,7 @@ struct handshake {
 	} candidates[HANDSHAKE_CANDIDATES_MAX];
 	/* The kernel is connected. Takes the descriptor; the handshake is already closed. */
 	void (*on_open)(struct handshake *h, int fd, const char *language_version);
-	bool lists_variables, queries; /* from the hello, for on_open */
+	bool lists_variables, queries, forks; /* from the hello, for on_open */
 	/* The kernel speaks another version of the link, or its first message was not a hello. */
 	void (*on_refused)(struct handshake *h, const char *why);
 };

@@ -11,6 +11,15 @@ void kernel_tell_idle(struct kernel *k);
 void kernel_send_event(struct kernel *k, const char *event, const char *name, const char *value);
 /* Takes the note, which the END of the next run has. */
 void kernel_set_note(struct kernel *k, char *note);
+/* The known variables are lost. The END of this run or the next lists them. */
+void kernel_lose_variables(struct kernel *k);
+/* A working kernel clears the record of failed starts. */
+void kernel_note_well(struct kernel *k);
+
+/* ---- kernel-fork.c */
+
+/* Takes the kernel's answer to a `fork`. -1 if there was none. */
+int kernel_forked(struct kernel *k, const struct link_message *m);
 
 /* ---- kernel-start.c */
 

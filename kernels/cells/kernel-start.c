@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
@@ -116,9 +117,12 @@ static void on_open(struct handshake *h, int fd, const char *language_version)
 	k->deaths = 0;
 	k->lists_variables = h->lists_variables;
 	k->takes_queries = h->queries;
+	k->forks = h->forks;
+	k->fork_id = 0;
 	k->variables_id = 0;
 	k->variables_fresh = k->restart_waits = false;
 	k->ready_ms = clock_now_ms();
+	k->setup->on_started(k);
 	kernel_send_event(k, "kernel_ready", "language_version", k->language_version);
 	kernel_tell_idle(k);
 }
@@ -153,15 +157,16 @@ static void add_env(struct strv *env, const struct manifest *m, const char *vari
 		strv_add(env, variable);
 }
 
-/* Returns the kernel's end of the pipe, or -errno. */
+/* A socket and not a pipe, since descriptors for a copy of the kernel come through it. Returns the kernel's end, or
+ * -errno. */
 static int open_taken(struct kernel *k)
 {
 	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	closep(&k->taken_fd);
 	k->taken_fd = ends[1];
-	/* A kernel that does not wait never reads from the pipe, and must not block PID 1. */
+	/* A kernel that does not wait never reads from it, and must not block PID 1. */
 	(void)fcntl(k->taken_fd, F_SETFL, O_NONBLOCK);
 	return ends[0];
 }

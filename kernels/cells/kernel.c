@@ -55,8 +55,7 @@ void kernel_send_event(struct kernel *k, const char *event, const char *name, co
 	k->setup->on_event(k, payload);
 }
 
-/* The known variables are lost. The END of this run or the next lists them. */
-static void lose_variables(struct kernel *k)
+void kernel_lose_variables(struct kernel *k)
 {
 	json_t *lost = variables_lose(&k->variables);
 	k->variables_id = 0;
@@ -65,14 +64,14 @@ static void lose_variables(struct kernel *k)
 	timeout_stop(&k->list_timer);
 	if (!lost)
 		return;
-	json_decref(k->lost);
-	k->lost = lost;
+	json_decref(k->past.lost);
+	k->past.lost = lost;
 }
 
 void kernel_set_note(struct kernel *k, char *note)
 {
-	free(k->note);
-	k->note = note;
+	free(k->past.note);
+	k->past.note = note;
 }
 
 /* ---- running */
@@ -96,13 +95,13 @@ static void renew(struct kernel *k, struct run *run)
 {
 	run->restart = false;
 	kernel_set_note(k, describe_restart(k));
-	lose_variables(k);
+	kernel_lose_variables(k);
 	if (!run->text_len) {
 		run_start(run);
-		run_end(run, &(struct run_ending){
-				     .ending = "ok", .kernel = "restarted", .detail = k->note, .lost = k->lost });
-		kernel_set_note(k, NULL);
-		json_decref(take_ptr(k->lost));
+		run_end(run,
+			&(struct run_ending){
+				.ending = "ok", .kernel = "restarted", .detail = k->past.note, .lost = k->past.lost });
+		past_release(&k->past);
 	}
 	kernel_restart(k);
 }
@@ -182,22 +181,20 @@ void kernel_run(struct kernel *k, struct run *run)
 		return;
 	}
 	list_before_cell(k);
-	int r = cell_start(&k->cell, run, &k->link, k->pid, k->note, k->lost);
+	int r = cell_start(&k->cell, run, &k->link, k->pid, &k->past);
 	if (r < 0) {
 		run_end(run, &(struct run_ending){ .ending = "refused",
 						   .detail = "The code could not be sent to the kernel." });
 		return;
 	}
 	k->oom_kills = run->oom_kills_before;
-	k->note = NULL;
-	k->lost = NULL;
+	k->began_us = clock_now_us();
 	k->variables_fresh = false;
 	timeout_stop(&k->list_timer);
 	k->state = KERNEL_BUSY;
 }
 
-/* A working kernel clears the record of failed starts. */
-static void note_well(struct kernel *k)
+void kernel_note_well(struct kernel *k)
 {
 	k->flaps = 0;
 	k->killed_all = false;
@@ -206,10 +203,11 @@ static void note_well(struct kernel *k)
 static void on_done(struct cell *c)
 {
 	struct kernel *k = container_of(c, struct kernel, cell);
-	note_well(k);
+	kernel_note_well(k);
 	if (k->state != KERNEL_BUSY)
 		return; /* the kernel is already dead, and these were its last messages */
 	k->state = KERNEL_IDLE;
+	k->worked_us += clock_now_us() - k->began_us;
 	k->unseen = true;
 	uint64_t age = k->listed_ms ? clock_now_ms() - k->listed_ms : LIST_GAP_MS;
 	uint64_t left = age < LIST_GAP_MS ? LIST_GAP_MS - age : 0;
@@ -219,7 +217,8 @@ static void on_done(struct cell *c)
 
 void kernel_interrupt(struct kernel *k)
 {
-	cell_interrupt(&k->cell, CELL_INTERRUPTED);
+	if (k->state != KERNEL_WAKING)
+		cell_interrupt(&k->cell, CELL_INTERRUPTED);
 }
 
 void kernel_input(struct kernel *k, const char *text, size_t n)
@@ -229,7 +228,8 @@ void kernel_input(struct kernel *k, const char *text, size_t n)
 
 void kernel_disk_full(struct kernel *k)
 {
-	cell_interrupt(&k->cell, CELL_DISK_FULL);
+	if (k->state != KERNEL_WAKING)
+		cell_interrupt(&k->cell, CELL_DISK_FULL);
 }
 
 /* ---- dying */
@@ -324,6 +324,8 @@ static void on_message(struct link *l, const struct link_message *m)
 	}
 	if (m->op == LINK_ANSWER && query_answered(&k->query, m) == 0)
 		return;
+	if (m->op == LINK_FORKED && kernel_forked(k, m) == 0)
+		return;
 	if (m->op == LINK_VARIABLES || m->op == LINK_ANSWER) {
 		why = m->op == LINK_ANSWER ? "sent an answer without a query" : "sent variables without a request";
 	} else if (cell_message(&k->cell, m, &why) == 0) {
@@ -364,6 +366,7 @@ void kernel_restart(struct kernel *k)
 		break;
 	case KERNEL_DOWN:
 	case KERNEL_DYING: /* a start is already due */
+	case KERNEL_WAKING:
 	case KERNEL_FAILED:
 		break;
 	}
@@ -376,25 +379,46 @@ static bool oom_took(const struct kernel *k, int status)
 	       k->oom_kills != LIMIT_UNKNOWN;
 }
 
+/* Something in the container may keep killing the kernel. */
+static bool flaps(struct kernel *k)
+{
+	if (clock_now_ms() - k->ready_ms >= FLAP_MS)
+		kernel_note_well(k);
+	return ++k->flaps > FLAPS_MAX;
+}
+
 static void died_idle(struct kernel *k, const struct death *d)
 {
 	AUTO(freep) char *how = death_describe(d);
-	kernel_send_event(k, "kernel_died", "cause", how);
 	kernel_set_note(k, xasprintf("Before this run the kernel %s. " AFTER_RESTART, how));
-	if (clock_now_ms() - k->ready_ms >= FLAP_MS)
-		note_well(k);
-	/* Something in the container keeps killing the kernel. */
-	if (++k->flaps > FLAPS_MAX)
+	if (k->flaps > FLAPS_MAX)
 		kernel_recover(k, how);
 	else
 		kernel_start(k);
+}
+
+void kernel_give_up(struct kernel *k)
+{
+	if (k->state != KERNEL_WAKING)
+		return;
+	if (k->pid) { /* it lives: it was held for an undo */
+		k->state = KERNEL_IDLE;
+		kernel_tell_idle(k);
+	} else if (k->cell.run) {
+		struct past next = { .note = (char *)AFTER_RESTART, .lost = k->past.lost };
+		cell_end_dead(&k->cell, &k->death, &next);
+		json_decref(take_ptr(k->past.lost));
+		kernel_start(k);
+	} else {
+		died_idle(k, &k->death);
+	}
 }
 
 void kernel_reaped(struct kernel *k, pid_t pid, int status)
 {
 	if (pid != k->pid || k->state == KERNEL_FAILED)
 		return;
-	bool starting = k->state == KERNEL_STARTING;
+	bool starting = k->state == KERNEL_STARTING, waking = k->state == KERNEL_WAKING;
 	k->state = KERNEL_DYING;
 	bool killed = k->killed;
 	procs_kill_session(pid);
@@ -407,27 +431,32 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 
 	/* PID 1 knows why it sent a SIGKILL; otherwise the status says why. */
 	bool ours = killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-	struct death d = { .status = status,
-			   .oom = !ours && oom_took(k, status),
-			   .reason = ours ? k->kill_reason : NULL };
+	k->death = (struct death){ .status = status,
+				   .oom = !ours && oom_took(k, status),
+				   .reason = ours ? k->kill_reason : NULL };
+	k->fork_id = 0;
 	if (starting) {
-		AUTO(freep) char *how = death_describe(&d);
+		AUTO(freep) char *how = death_describe(&k->death);
 		kernel_start_failed(k, how);
 		return;
 	}
-	lose_variables(k);
+	kernel_lose_variables(k);
 	if (k->cell.run && k->cell.stop == CELL_RUNS && !k->cell.has_spoken && k->link.unread) {
-		json_auto_t *lost = take_ptr(k->lost);
-		k->lost = cell_withdraw(&k->cell, lost);
+		json_auto_t *lost = take_ptr(k->past.lost);
+		k->past.lost = cell_withdraw(&k->cell, lost);
 	}
+	bool doomed = false;
 	if (k->cell.run) {
-		json_auto_t *lost = take_ptr(k->lost);
-		note_well(k);
-		cell_end_dead(&k->cell, &d, "restarted", AFTER_RESTART, lost);
-		kernel_start(k);
+		kernel_note_well(k);
+		cell_wait(&k->cell);
 	} else {
-		died_idle(k, &d);
+		AUTO(freep) char *how = death_describe(&k->death);
+		kernel_send_event(k, "kernel_died", "cause", how);
+		doomed = flaps(k);
 	}
+	k->state = KERNEL_WAKING;
+	if (!waking && (doomed || !k->setup->on_died(k)))
+		kernel_give_up(k);
 }
 
 int kernel_init(struct kernel *k, const struct kernel_setup *setup, uint32_t number)

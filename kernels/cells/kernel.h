@@ -18,10 +18,12 @@ enum kernel_state {
 	KERNEL_STARTING,
 	KERNEL_IDLE,
 	KERNEL_BUSY,
-	KERNEL_DYING, /* waiting to be reaped */
+	KERNEL_DYING,  /* waiting to be reaped */
+	KERNEL_WAKING, /* a checkpoint is about to take the place of the process, which may be dead */
 	KERNEL_FAILED,
 };
 
+struct checkpoints;
 struct kernel;
 
 /* The same for all kernels of a session. */
@@ -32,6 +34,9 @@ struct kernel_setup {
 	const char *const *cwd; /* the working directory at the start */
 	const struct limits *limits;
 	uint64_t start_ms, grace_ms;
+	struct checkpoints *checkpoints; /* of the main kernel */
+	/* It is a new process, without variables. */
+	void (*on_started)(struct kernel *k);
 	/* A new run can start. Also called after each run. */
 	void (*on_idle)(struct kernel *k);
 	void (*on_event)(struct kernel *k, json_t *event); /* borrowed: the payload of an EVENT */
@@ -41,6 +46,10 @@ struct kernel_setup {
 	bool (*is_known)(const struct kernel *k, pid_t session);
 	/* The kernel has listed its variables. */
 	void (*on_variables)(struct kernel *k);
+	/* It has been copied, or `cannot` (static or borrowed) says why not. */
+	void (*on_forked)(struct kernel *k, const char *cannot);
+	/* It died. True if a checkpoint may take its place: kernel_adopt() or kernel_give_up() follows. */
+	bool (*on_died)(struct kernel *k);
 	/* The answer to a query, a JSON object. */
 	void (*on_answer)(struct kernel *k, uint32_t number, const void *json, size_t n);
 };
@@ -67,8 +76,8 @@ struct kernel {
 	uint64_t ready_ms; /* time of its hello */
 	uint64_t fork_until_ms;
 	uint64_t oom_kills;
-	char *note;   /* for the next run: what happened to its variables */
-	json_t *lost; /* for the next run: which variables were lost */
+	struct past past;   /* for the next run */
+	struct death death; /* while KERNEL_WAKING */
 	struct variables variables;
 	bool lists_variables;	   /* it can list its variables */
 	json_int_t variables_id;   /* id of the unanswered `look`; 0 = none */
@@ -79,6 +88,9 @@ struct kernel {
 	struct timeout list_timer; /* fires a moment after a cell, or limits the wait of a restart */
 	bool takes_queries;
 	struct query query;
+	bool forks;		      /* it can be copied */
+	json_int_t fork_id;	      /* id of the unanswered `fork`; 0 = none */
+	uint64_t began_us, worked_us; /* when the running cell began; time of all cells that have ended */
 };
 
 /* `setup` stays valid as long as the kernel. The caller calls kernel_start() next. 0 or -errno. */
@@ -99,6 +111,17 @@ void kernel_kill(struct kernel *k, const char *why);
 bool kernel_list_variables(struct kernel *k);
 /* Sends the manager's query to the kernel, if it is idle or soon will be: on_answer follows exactly once, perhaps before this returns. */
 void kernel_query(struct kernel *k, uint32_t number, const json_t *request);
+/* Asks an idle kernel for a copy of itself, which gets these descriptors: its link, stdout, stderr, and the end of
+ * HUSK_TAKEN_FD. The caller keeps its descriptors. 0, then on_forked follows unless the kernel dies; or -errno. */
+#define KERNEL_FORK_FDS 4
+int kernel_fork(struct kernel *k, const int fds[KERNEL_FORK_FDS]);
+/* An idle kernel takes no runs until kernel_adopt() or kernel_give_up(). */
+void kernel_hold(struct kernel *k);
+/* A process that was copied from this kernel takes its place. The old one is killed. Takes both descriptors: the link,
+ * and the other end of HUSK_TAKEN_FD. Takes `next`: what the END of the run that died has, or that of the next run. */
+void kernel_adopt(struct kernel *k, pid_t pid, int link_fd, int taken_fd, struct past *next);
+/* No copy takes its place: the kernel stays, or another one is started. */
+void kernel_give_up(struct kernel *k);
 /* Called for every reaped process; ignores all but the kernel. */
 void kernel_reaped(struct kernel *k, pid_t pid, int status);
 static inline bool kernel_idle(const struct kernel *k)

@@ -25,7 +25,11 @@ int kernels_init(struct kernels *all)
 {
 	all->processes = (struct procs_set){ has, all };
 	list_init(&all->list);
-	return add(all, &all->main);
+	all->setup.checkpoints = &all->checkpoints;
+	checkpoints_init(&all->checkpoints);
+	int r = add(all, &all->main);
+	all->checkpoints.kernel = all->main;
+	return r;
 }
 
 struct kernel *kernels_of(const struct kernels *all, const struct run *run)
@@ -49,7 +53,7 @@ bool kernels_have(const struct kernels *all, pid_t pid)
 	list_for_each(k, &all->list, struct kernel, node)
 		if (pid == k->pid)
 			return true;
-	return false;
+	return checkpoints_have(&all->checkpoints, pid);
 }
 
 void kernels_disk_full(struct kernels *all)
@@ -66,6 +70,7 @@ void kernels_kill(struct kernels *all, const char *why)
 
 void kernels_restart(struct kernels *all)
 {
+	checkpoints_drop(&all->checkpoints);
 	list_for_each(k, &all->list, struct kernel, node)
 		kernel_restart(k);
 }
@@ -88,4 +93,5 @@ void kernels_reaped(struct kernels *all, pid_t pid, int status)
 {
 	list_for_each(k, &all->list, struct kernel, node)
 		kernel_reaped(k, pid, status);
+	checkpoints_reaped(&all->checkpoints, pid);
 }

@@ -2,24 +2,25 @@
 #ifndef HUSK_KERNELS_CELLS_KERNELS_H
 #define HUSK_KERNELS_CELLS_KERNELS_H
 
-#include "kernels/cells/kernel.h"
+#include "kernels/cells/checkpoints.h"
 #include "kernels/system/procs.h"
 
 struct kernels {
 	struct kernel_setup setup;
 	struct list list; /* of struct kernel, which it owns */
 	struct kernel *main;
-	struct procs_set processes; /* for kernels_have() */
+	struct checkpoints checkpoints; /* of the main kernel */
+	struct procs_set processes;	/* for kernels_have() */
 	uint32_t last_number;
 };
 
-/* The caller has set `setup`. Makes the main kernel; nothing is started. 0 or -errno. */
+/* The caller has set `setup` and the fields of `checkpoints`. Makes the main kernel; nothing is started. 0 or -errno. */
 int kernels_init(struct kernels *all);
 /* The kernel that runs this cell, or will run it; NULL if that kernel is gone. */
 struct kernel *kernels_of(const struct kernels *all, const struct run *run);
 /* True if every kernel is idle. */
 bool kernels_idle(const struct kernels *all);
-/* True for the process of a kernel, which leads a process session. */
+/* True for the process of a kernel or of a checkpoint, which leads a process session. */
 bool kernels_have(const struct kernels *all, pid_t pid);
 /* Interrupts the running cells, because the disk is full. */
 void kernels_disk_full(struct kernels *all);

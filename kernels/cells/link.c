@@ -66,6 +66,7 @@ static const char *check_hello(struct link_message *m)
 	m->language_version = json_string_value(json_object_get(m->tree, "language_version"));
 	m->lists_variables = json_is_true(json_object_get(m->tree, "looks"));
 	m->queries = json_is_true(json_object_get(m->tree, "queries"));
+	m->forks = json_is_true(json_object_get(m->tree, "forks"));
 	return is_string_or_absent(m->tree, "token") && m->language_version ? NULL : "sent a hello without its fields";
 }
 
@@ -114,7 +115,11 @@ static const char *check_fields(struct link_message *m)
 	case LINK_DONE:
 	case LINK_SYNC:
 	case LINK_ANSWER:
+	case LINK_WOKEN:
 		return NULL;
+	case LINK_FORKED:
+		m->cannot = json_string_value(json_object_get(m->tree, "cannot"));
+		return is_string_or_absent(m->tree, "cannot") ? NULL : "sent a malformed answer to a fork";
 	case LINK_VARIABLES:
 		return json_is_array(json_object_get(m->tree, "variables")) ? NULL :
 									      "sent a malformed list of variables";
@@ -128,6 +133,7 @@ static const char *check_message(struct link_message *m)
 		[LINK_HELLO] = "hello",		[LINK_DISPLAY] = "display", [LINK_RESULT] = "result",
 		[LINK_ERROR] = "error",		[LINK_DONE] = "done",	    [LINK_SYNC] = "sync",
 		[LINK_VARIABLES] = "variables", [LINK_INPUT] = "input",	    [LINK_ANSWER] = "answer",
+		[LINK_FORKED] = "forked",	[LINK_WOKEN] = "woken",
 	};
 	const char *op = json_string_value(json_object_get(m->tree, "op"));
 	const json_t *id = json_object_get(m->tree, "id");

@@ -25,6 +25,8 @@ enum link_op {
 	LINK_VARIABLES,
 	LINK_INPUT,
 	LINK_ANSWER,
+	LINK_FORKED,
+	LINK_WOKEN,
 };
 
 /* Strings are borrowed from `tree`. */
@@ -37,6 +39,8 @@ struct link_message {
 	const char *language_version; /* hello */
 	bool lists_variables;	      /* hello: it supports `look` */
 	bool queries;		      /* hello: it supports `complete`, `inspect` and `is_complete` */
+	bool forks;		      /* hello: it supports `fork` */
+	const char *cannot;	      /* forked: why there is no copy; NULL = there is one */
 	const char *display_id;	      /* display; NULL = none */
 	bool update;		      /* display */
 	bool clear, wait;	      /* display: drop the output so far, now or (`wait`) with the next output */

@@ -223,6 +223,15 @@ static int on_query(struct controller *c, const struct frame *f)
 	return 0;
 }
 
+static int on_checkpoint(struct controller *c, const struct frame *f)
+{
+	json_auto_t *request = json_parse(f->payload, f->header.length, JSON_REJECT_DUPLICATES);
+	if (!json_is_object(request))
+		return -EPROTO;
+	c->on_checkpoint(c, f->header.call, request);
+	return 0;
+}
+
 static int on_stop(struct controller *c, const struct frame *f)
 {
 	c->on_stop(c);
@@ -278,6 +287,7 @@ static const struct route {
 	[FRAME_INPUT] = { on_input },
 	[FRAME_STATUS] = { on_status },
 	[FRAME_QUERY] = { on_query },
+	[FRAME_CHECKPOINT] = { on_checkpoint },
 
 	[FRAME_IMPORT] = { to_files, true },
 	[FRAME_EXPORT] = { to_files, true },

@@ -40,6 +40,8 @@ struct controller {
 	void (*on_status)(struct controller *c, uint32_t call);
 	/* The controller sends a query for the kernel: controller_answer() follows, once. */
 	void (*on_query)(struct controller *c, uint32_t call, const json_t *request);
+	/* The controller wants a checkpoint to be made, used or dropped: controller_answer() follows, once. */
+	void (*on_checkpoint)(struct controller *c, uint32_t call, const json_t *request);
 	void (*on_stop)(struct controller *c);
 
 	int listen_fd;
@@ -73,7 +75,7 @@ bool controller_has_dialled(const struct controller *c);
 void controller_event(struct controller *c, const json_t *event);
 /* The answer to a STATUS. */
 void controller_info(struct controller *c, uint32_t call, const json_t *info);
-/* The answer to a QUERY, a JSON object. */
+/* The answer to a QUERY or a CHECKPOINT, a JSON object. */
 void controller_answer(struct controller *c, uint32_t call, const void *json, size_t n);
 /* Sends what can be sent and continues file transfers, once per turn of the loop. True if there is more to do
  * without waiting. */

@@ -2,6 +2,7 @@
 #include "kernels/init/init-private.h"
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "kernels/guard/landlock.h"
 #include "kernels/guard/spawn.h"
 #include "kernels/init/info.h"
@@ -105,6 +106,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "consoles", json_integer(CONSOLES_MAX));
 	json_object_set_new(hello, "programs", json_true());
 	json_object_set_new(hello, "queries", json_true());
+	json_object_set_new(hello, "checkpoints", json_true());
 	json_object_set_new(hello, "links", json_true());
 	json_object_set_new(hello, "files", json_true());
 	json_object_set_new(hello, "streams", json_true());
@@ -184,6 +186,8 @@ static void send_status(struct init *i)
 		json_object_set_new(info, "more", json_integer((json_int_t)k->variables.more));
 		json_object_set_new(info, "fresh", json_boolean(k->variables_fresh));
 	}
+	if (!i->options->install)
+		checkpoints_add_info(&i->kernels.checkpoints, info);
 	controller_info(&i->controller, call, info);
 }
 
@@ -225,6 +229,23 @@ void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t 
 	controller_answer(&init_of(k)->controller, number, json, n);
 }
 
+static void on_checkpoint(struct controller *c, uint32_t call, const json_t *request)
+{
+	struct init *i = container_of(c, struct init, controller);
+	static const char none[] = "{\"status\":\"cannot\",\"why\":\"This container only installs packages.\"}";
+	if (i->options->install || i->ending)
+		controller_answer(c, call, none, sizeof(none) - 1);
+	else
+		checkpoints_request(&i->kernels.checkpoints, call, request);
+}
+
+void init_on_checkpoints(struct checkpoints *all, uint32_t call, const json_t *answer)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	json_print(&text, answer);
+	controller_answer(&init_of(all->kernel)->controller, call, text.data, text.len);
+}
+
 static void on_stop(struct controller *c)
 {
 	init_stop(container_of(c, struct init, controller));
@@ -264,6 +285,7 @@ int init_start_controller(struct init *i)
 		.on_input = on_input,
 		.on_status = on_status,
 		.on_query = on_query,
+		.on_checkpoint = on_checkpoint,
 		.on_stop = on_stop,
 	};
 	return controller_init(&i->controller);

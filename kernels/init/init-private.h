@@ -84,5 +84,7 @@ int init_start_controller(struct init *i);
 /* For struct kernel: the kernel has listed its variables, or has answered a query. */
 void init_on_variables(struct kernel *k);
 void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n);
+/* For struct checkpoints: the answer to a request. */
+void init_on_checkpoints(struct checkpoints *all, uint32_t call, const json_t *answer);
 
 #endif

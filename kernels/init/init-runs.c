@@ -6,8 +6,11 @@
 static void pump(struct init *i, struct kernel *k)
 {
 	struct run *run = i->ending || !kernel_idle(k) ? NULL : runs_next(&i->runs, RUN_EXECUTE, k->number);
-	if (run && terminals_drop_spare(&i->terminals))
-		kernel_run(k, run);
+	if (!run || !terminals_drop_spare(&i->terminals))
+		return;
+	if (k == i->kernels.main && !run->restart)
+		checkpoints_before_run(&i->kernels.checkpoints, run->number);
+	kernel_run(k, run);
 }
 
 void init_pump_kernels(struct init *i)
@@ -28,6 +31,8 @@ static void on_kernel_idle(struct kernel *k)
 {
 	struct init *i = init_of(k);
 	pump(i, k);
+	if (k == i->kernels.main && kernel_idle(k) && !i->ending)
+		checkpoints_idle(&i->kernels.checkpoints);
 	terminals_rest(&i->terminals);
 }
 
@@ -65,6 +70,7 @@ static void on_kernel_event(struct kernel *k, json_t *event)
 static void on_killed_all(struct kernel *k)
 {
 	struct init *i = init_of(k);
+	checkpoints_drop(&i->kernels.checkpoints);
 	terminals_killed_all(&i->terminals);
 	consoles_explain(&i->consoles, "Every process in the container was ended to make room for a new kernel.");
 }
@@ -95,8 +101,39 @@ int init_prepare_commands(struct init *i)
 	return terminals_init(&i->terminals, &i->env);
 }
 
+static bool is_quiet(const struct checkpoints *all)
+{
+	struct init *i = init_of(all->kernel);
+	return !i->ending && !runs_next(&i->runs, RUN_EXECUTE, all->kernel->number);
+}
+
+static void on_started(struct kernel *k)
+{
+	if (k == init_of(k)->kernels.main)
+		checkpoints_started(&init_of(k)->kernels.checkpoints);
+}
+
+static void on_forked(struct kernel *k, const char *cannot)
+{
+	checkpoints_forked(&init_of(k)->kernels.checkpoints, cannot);
+}
+
+static bool on_died(struct kernel *k)
+{
+	struct init *i = init_of(k);
+	return k == i->kernels.main && !i->ending && checkpoints_died(&i->kernels.checkpoints);
+}
+
 int init_prepare_kernels(struct init *i)
 {
+	i->kernels.checkpoints = (struct checkpoints){
+		.poller = &i->poller,
+		.limits = &i->limits,
+		.mode = i->options->checkpoints,
+		.idle_ms = i->options->checkpoints_idle_ms,
+		.on_answer = init_on_checkpoints,
+		.is_quiet = is_quiet,
+	};
 	i->kernels.setup = (struct kernel_setup){
 		.poller = &i->poller,
 		.manifest = &i->manifest,
@@ -105,6 +142,9 @@ int init_prepare_kernels(struct init *i)
 		.limits = &i->limits,
 		.start_ms = i->options->start_ms,
 		.grace_ms = i->options->grace_ms,
+		.on_started = on_started,
+		.on_forked = on_forked,
+		.on_died = on_died,
 		.on_idle = on_kernel_idle,
 		.on_event = on_kernel_event,
 		.on_killed_all = on_killed_all,

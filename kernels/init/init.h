@@ -3,7 +3,7 @@
 #ifndef HUSK_KERNELS_INIT_INIT_H
 #define HUSK_KERNELS_INIT_INIT_H
 
-#include "base/defs.h"
+#include "kernels/cells/checkpoints.h"
 
 /* Exit statuses; a fatal signal n from outside is 128 + n. */
 #define INIT_EXIT_OK 0	    /* STOP, or end of lease or lifetime */
@@ -21,7 +21,9 @@ struct init_options {
 	uint64_t disk_floor; /* bytes that must stay free on that disk */
 	uint64_t pids;	     /* processes and threads of the container; 0 = only the cgroup limits them */
 	uint64_t file_size;  /* bytes of a file; 0 = not limited here */
-	bool install;	     /* no kernel and no commands: installs only */
+	enum checkpoints_mode checkpoints;
+	uint64_t checkpoints_idle_ms; /* automatic checkpoints of an idle session are dropped after this long */
+	bool install;		      /* no kernel and no commands: installs only */
 	const char *manifest;
 	const char *cgroup;
 };

@@ -355,6 +355,8 @@ static void put_end(struct buf *to, struct run *c, const struct run_ending *e)
 	put_text(to, "cause", e->cause);
 	if (e->lost)
 		json_put(to, "lost", e->lost);
+	if (e->restored)
+		json_put(to, "restored", e->restored);
 	if (e->has_exit_code)
 		json_put_int(to, "exit_code", e->exit_code);
 	if (e->signo)

@@ -121,6 +121,7 @@ struct run_ending {
 	const char *detail; /* NULL = nothing to add */
 	const char *cause;  /* one word that the manager can act on; NULL = none */
 	json_t *lost;	    /* variables that were lost with a kernel; borrowed, NULL = none known */
+	json_t *restored;   /* the checkpoint that took the place of a kernel; borrowed, NULL = none */
 };
 
 void runs_init(struct runs *c, const struct limits *limits);

@@ -12,6 +12,14 @@ static inline uint64_t clock_read_ms(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+/* For short durations. */
+static inline uint64_t clock_now_us(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
 /* Does not advance while the machine is suspended: timeouts and the lease. */
 static inline uint64_t clock_now_ms(void)
 {

@@ -32,18 +32,19 @@ struct container_spec {
 	uint64_t cpu_quota;
 	uint64_t pids;
 	uint64_t tmpfs;
-	uint64_t home;		/* disk limit of its home directory in bytes; not for an install */
-	uint64_t quota;		/* size limit of each volume in bytes, if the engine supports it; 0 = none */
-	bool no_terminals;	/* the engine cannot mount a devpts for PID 1's terminals, so cells can open them */
-	uint64_t disk_floor;	/* bytes to leave free on the disk */
-	uint64_t lease;		/* seconds; applies until a server claims the container */
-	bool network;		/* false = loopback only */
-	bool gated;		/* without a network: its programs reach hosts through the gate, and verify them */
-	bool network_late;	/* may join the network once it runs, to save time; only if it shares our kernel */
-	bool keep_proxies;	/* keep the proxy variables that an engine's client may inject */
-	bool install;		/* runs an installer instead of code: it writes to disk, not to memory */
-	const struct strv *env; /* NAME=value; never a secret: every user of the engine can read it. NULL = none */
-	const char *runtime;	/* the engine's name of the OCI runtime; NULL = its default */
+	uint64_t home;		 /* disk limit of its home directory in bytes; not for an install */
+	uint64_t quota;		 /* size limit of each volume in bytes, if the engine supports it; 0 = none */
+	bool no_terminals;	 /* the engine cannot mount a devpts for PID 1's terminals, so cells can open them */
+	uint64_t disk_floor;	 /* bytes to leave free on the disk */
+	const char *checkpoints; /* "request" or "off"; NULL = PID 1's default */
+	uint64_t lease;		 /* seconds; applies until a server claims the container */
+	bool network;		 /* false = loopback only */
+	bool gated;		 /* without a network: its programs reach hosts through the gate, and verify them */
+	bool network_late;	 /* may join the network once it runs, to save time; only if it shares our kernel */
+	bool keep_proxies;	 /* keep the proxy variables that an engine's client may inject */
+	bool install;		 /* runs an installer instead of code: it writes to disk, not to memory */
+	const struct strv *env;	 /* NAME=value; never a secret: every user of the engine can read it. NULL = none */
+	const char *runtime;	 /* the engine's name of the OCI runtime; NULL = its default */
 	/* A host file, mounted read-only if the network is on and the engine is local; or NULL. */
 	const char *ca_bundle;
 	/* A host folder for PID 1's line, mounted read-only unless the engine is known to be remote; or NULL. */

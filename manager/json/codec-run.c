@@ -239,6 +239,8 @@ json_t *run_result_encode(const struct run_result *r)
 	if (r->error_type)
 		json_object_set_new(out, "error", error_encode(r));
 	fields_put_text(out, "lost_variables", r->lost);
+	if (r->restored)
+		json_object_set_new(out, "restored", restored_encode(r->restored));
 	fields_put_text(out, "notice", r->notice);
 	json_object_set_new(out, "result", mime_bundle_encode(&r->result));
 	json_t *displays = json_array();
@@ -307,6 +309,10 @@ static void read_texts(struct fields *in, struct run_result *r)
 	if (error.bad)
 		in->bad = error.bad;
 	r->lost = fields_copy(in, "lost_variables");
+	struct fields restored = { 0 };
+	r->restored = restored_decode(fields_object(in, "restored"), &restored);
+	if (restored.bad)
+		in->bad = restored.bad;
 	r->notice = fields_copy(in, "notice");
 }
 

@@ -171,6 +171,9 @@ static json_t *status_encode(const struct session_status *l)
 	}
 	json_object_set_new(out, "variables", variables);
 	fields_put_number(out, "more_variables", l->more);
+	if (l->checkpoints)
+		json_object_set_new(out, "checkpoints", checkpoints_encode(l->checkpoints, l->n_checkpoints));
+	fields_put_text(out, "no_checkpoints", l->no_checkpoints);
 	return out;
 }
 

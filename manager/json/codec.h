@@ -83,6 +83,14 @@ json_t *query_answer_encode(const struct query_answer *a);
 /* The caller releases it, on failure too. */
 int query_answer_decode(const json_t *json, struct query_answer *ret, struct fail *f);
 
+/* --- checkpoints --------------------------------------------------------------------------------------------------- */
+json_t *restored_encode(const struct restored *r);
+/* NULL for NULL. The caller checks *ret_in, and frees the result on failure too. */
+struct fields;
+struct restored *restored_decode(const json_t *json, struct fields *ret_in);
+json_t *checkpoints_encode(const struct checkpoint_info *v, size_t n);
+json_t *checkpoint_answer_encode(const struct checkpoint_answer *a);
+
 /* --- the server ---------------------------------------------------------------------------------------------------- */
 json_t *check_encode(const struct check *check);
 /* The report of the doctor. checks: a list of encoded checks. */

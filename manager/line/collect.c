@@ -6,12 +6,13 @@
 #include "base/alloc.h"
 #include "base/deadline.h"
 #include "base/json.h"
+#include "manager/line/checkpoints.h"
 #include "manager/line/parsed.h"
 #include "manager/line/run-output.h"
 
 /* Limit for the displays of one run, including those that were dropped to make room for later ones. */
 #define PLACES_MAX (10 * CALL_DISPLAYS_MAX)
-#define DETAIL_CHARS 1000
+#define DETAIL_CHARS 3000
 #define LOST_CHARS 100
 #define BYTES_PER_CHAR 4
 /* Output of at most LOOP_STREAM_BYTES is rendered on the loop. Longer output is rendered by a worker job. If no
@@ -471,13 +472,14 @@ static void read_end(struct collect *c, struct run_result *r)
 	r->memory_limit = number_field(end, "memory_limit");
 	r->memory_files = number_field(end, "memory_files");
 	r->oom_kills = number_field(end, "oom_kills");
-	r->kernel_restarted = kernel && !streq(kernel, "kept");
+	r->kernel_restarted = kernel && !streq(kernel, "kept") && !streq(kernel, "restored");
 	r->kernel_gone = kernel && streq(kernel, "gone");
 	r->displays_dropped = number_field(end, "displays_dropped");
 	r->stdout_bytes = number_field(end, "stdout_bytes");
 	r->stderr_bytes = number_field(end, "stderr_bytes");
 	r->behind = number_field(end, "behind");
 	r->lost = lost_names(json_object_get(end, "lost"));
+	r->restored = checkpoints_read_restored(json_object_get(end, "restored"));
 	json_t *kept = json_object_get(end, "kept");
 	r->kept_run = json_is_object(kept) ? c->call : 0;
 	r->kept_whole = json_is_true(json_object_get(kept, "whole"));

@@ -28,17 +28,18 @@ struct dispatch {
 	uint64_t gate_tokens_ms;	 /* when they were last counted */
 	struct list queries;		 /* list of struct query_waiter; the first one is being answered */
 	uint32_t last_query;
-	uint32_t last_call;  /* the highest number assigned or received */
-	uint64_t version;    /* protocol version of PID 1; 0 until its first hello */
-	bool has_queries;    /* PID 1 supports queries */
-	bool links;	     /* PID 1 creates hard links on import */
-	bool has_files;	     /* PID 1 supports requests about files in place */
-	bool has_streams;    /* PID 1 supports streams */
-	bool has_gate;	     /* PID 1 has a gate */
-	bool open;	     /* PID 1 has answered our hello: frames are sent immediately */
-	uint64_t heard_ms;   /* when PID 1 last sent anything, on any connection */
-	uint64_t used_ms;    /* when a client last sent a request or received a result */
-	struct fail trouble; /* why the connection last broke; its kind is not set while PID 1 answers */
+	uint32_t last_call;   /* the highest number assigned or received */
+	uint64_t version;     /* protocol version of PID 1; 0 until its first hello */
+	bool has_queries;     /* PID 1 supports queries */
+	bool has_checkpoints; /* PID 1 supports checkpoints */
+	bool links;	      /* PID 1 creates hard links on import */
+	bool has_files;	      /* PID 1 supports requests about files in place */
+	bool has_streams;     /* PID 1 supports streams */
+	bool has_gate;	      /* PID 1 has a gate */
+	bool open;	      /* PID 1 has answered our hello: frames are sent immediately */
+	uint64_t heard_ms;    /* when PID 1 last sent anything, on any connection */
+	uint64_t used_ms;     /* when a client last sent a request or received a result */
+	struct fail trouble;  /* why the connection last broke; its kind is not set while PID 1 answers */
 	/* Descriptors that came before their frames, in order; -1 = empty. There are two because the end of a
 	 * frame may arrive with the descriptor of the next one. */
 	int descriptors[2];

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/shape.h"
 #include "base/utf8.h"
+#include "manager/line/wire-private.h"
 
 /* PID 1 answers within 7 s even if its kernel does not. */
 #define LIMIT_MS 10000
@@ -47,7 +48,9 @@ static void leave(struct query_waiter *a)
 /* A stopped query has no callback. */
 static void tell(struct query_waiter *a, const struct query_answer *answer, const struct fail *f)
 {
-	if (a->on_answer)
+	if (a->on_json)
+		a->on_json(a, NULL, f);
+	else if (a->on_answer)
 		a->on_answer(a, answer, f);
 	else
 		free(a);
@@ -110,7 +113,7 @@ void queries_release(struct dispatch *d)
 {
 	list_for_each(a, &d->queries, struct query_waiter, node) {
 		leave(a);
-		if (!a->on_answer)
+		if (!a->on_answer && !a->on_json)
 			free(a);
 	}
 }
@@ -143,6 +146,18 @@ int query_start(struct query_waiter *a, struct dispatch *d, const struct query *
 	a->kind = query->kind;
 	a->cursor = query->cursor;
 	a->code_points = utf8_count(query->code, query->len);
+	join(a, d, &d->queries, LIMIT_MS);
+	send_next(d);
+	return 0;
+}
+
+int query_start_json(struct query_waiter *a, struct dispatch *d, enum frame_type frame, json_t *request, struct fail *f)
+{
+	if (check(d, f) < 0)
+		return -1;
+	a->number = ++d->last_query;
+	if (wire_put_json(&a->frame, frame, a->number, request) < 0)
+		return fail_set(f, FAIL_INVALID, "the request is not valid UTF-8");
 	join(a, d, &d->queries, LIMIT_MS);
 	send_next(d);
 	return 0;
@@ -260,6 +275,14 @@ int queries_frame(struct dispatch *d, const struct wire_frame *frame)
 	json_auto_t *said = small ? json_parse(frame->payload, frame->n, JSON_REJECT_DUPLICATES) : NULL;
 	if (small && !json_is_object(said))
 		return -1;
+	if (a->on_json) {
+		if (!said)
+			cause_set(&f, FAIL_LIMIT, CAUSE_CANNOT_ANSWER, "the session's answer cannot be used");
+		leave(a);
+		send_next(d);
+		a->on_json(a, said, said ? NULL : &f);
+		return 0;
+	}
 	/* An answer without a status is treated as unusable. */
 	int r = read_status(json_string_value(json_object_get(said, "status")), &f);
 	if (r == 0)

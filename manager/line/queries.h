@@ -9,6 +9,8 @@
 /* Waiting queries per line; more are refused. */
 #define QUERIES_MAX 16
 
+struct json_t;
+
 struct query {
 	enum query_kind kind;
 	const char *code; /* valid UTF-8 without NULs, at most QUERY_CODE_MAX bytes */
@@ -23,6 +25,9 @@ struct query_waiter {
 	 * line, for a stopped query. */
 	void (*on_answer)(struct query_waiter *a, const struct query_answer *answer, const struct fail *f);
 
+	/* Called instead for query_start_json(), with the answer as PID 1 has sent it; borrowed. */
+	void (*on_json)(struct query_waiter *a, const struct json_t *said, const struct fail *f);
+
 	/* Private. */
 	struct list node;
 	struct timer *limit;
@@ -36,6 +41,9 @@ struct query_waiter {
 
 /* 0, or -1 with f if the query cannot be sent; then on_answer is not called. */
 int query_start(struct query_waiter *a, struct dispatch *d, const struct query *query, struct fail *f);
+/* The same for another request to PID 1 that an ANSWER ends. The owner has set on_json. */
+int query_start_json(struct query_waiter *a, struct dispatch *d, enum frame_type frame, struct json_t *request,
+		     struct fail *f);
 /* Idempotent; accepts a zeroed waiter. on_answer is not called. The next query is sent when PID 1 has answered
  * this one. */
 void query_stop(struct query_waiter *a);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "manager/line/checkpoints.h"
 
 #define LIMIT_MS 3000
 #define TEXT_CHARS 120
@@ -119,6 +120,9 @@ int status_frame(struct dispatch *d, const struct wire_frame *frame)
 		return -1;
 	read_disks(&status, json_object_get(info, "disks"));
 	read_variables(&status, json_object_get(info, "variables"));
+	status.checkpoints = checkpoints_read_list(json_object_get(info, "checkpoints"), &status.n_checkpoints);
+	if (json_object_get(info, "no_checkpoints"))
+		status.no_checkpoints = text_of(info, "no_checkpoints");
 	/* A callback may start another request, which waits for an answer of its own. */
 	for (size_t left = list_length(&d->status_waiters); left > 0; left--) {
 		struct status_waiter *w = list_first(&d->status_waiters, struct status_waiter, node);

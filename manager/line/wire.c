@@ -381,6 +381,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.has_consoles = json_integer_value(json_object_get(hello, "consoles")) > 0,
 		.has_programs = json_is_true(json_object_get(hello, "programs")),
 		.queries = json_is_true(json_object_get(hello, "queries")),
+		.checkpoints = json_is_true(json_object_get(hello, "checkpoints")),
 		.links = json_is_true(json_object_get(hello, "links")),
 		.files = json_is_true(json_object_get(hello, "files")),
 		.streams = json_is_true(json_object_get(hello, "streams")),

@@ -212,6 +212,7 @@ struct wire_hello {
 	bool has_consoles;
 	bool has_programs;	/* supports consoles with pipes */
 	bool queries;		/* supports QUERY frames */
+	bool checkpoints;	/* supports CHECKPOINT frames */
 	bool links;		/* supports ENTRY_LINK */
 	bool files;		/* supports requests about files in place */
 	bool streams;		/* supports streams */

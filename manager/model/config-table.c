@@ -32,6 +32,7 @@ static const char *const transports[] = {
 };
 static const char *const answerers[] = { [PROMPTS_MODEL] = "model", [PROMPTS_USER] = "user", NULL };
 static const char *const contents[] = { [CONTENT_TEXT_FIRST] = "text", [CONTENT_INTERLEAVED] = "interleaved", NULL };
+static const char *const checkpoint_words[] = { "auto", "request", "off", NULL };
 static const char *const probes[] = { [PROBE_OFF] = "off", [PROBE_REQUIRE] = "require", NULL };
 static const char *const fences[] = { [FENCE_AUTO] = "auto", [FENCE_REQUIRE] = "require", NULL };
 
@@ -98,6 +99,12 @@ const struct setting config_settings[] = {
 		   "count towards CONTAINER_MAX_SESSIONS, make way for sessions and end with their server. Programs "
 		   "that use libhusk have none unless this is set. `off` keeps none.",
 		   "python:1,node:0-2") },
+	{ CHOICE("SESSION_CHECKPOINTS", checkpoints, "auto", checkpoint_words),
+	  DESCRIBE(
+		  LIMITS,
+		  "Copies of a Python interpreter, to which a session returns after a crash. auto makes them while it is "
+		  "idle, request only when a client wants one, off never.",
+		  "request") },
 	{ CHOICE("SESSION_PROBE", probe, "off", probes),
 	  DESCRIBE(LIFETIME,
 		   "With `require`, a session is handed out only if everything that `husk doctor --probe` tries is "

@@ -25,6 +25,9 @@ enum probe_choice { PROBE_OFF, PROBE_REQUIRE };
  * it. */
 enum fence_choice { FENCE_AUTO, FENCE_REQUIRE };
 
+/* Copies of interpreters: also made without a request, only on request, or never. */
+enum checkpoints_choice { KEEP_CHECKPOINTS_AUTO, KEEP_CHECKPOINTS_REQUEST, KEEP_CHECKPOINTS_OFF };
+
 struct config {
 	/* CONTAINER_* */
 	uint64_t memory_limit; /* bytes */
@@ -33,6 +36,7 @@ struct config {
 	uint64_t tmpfs_size;			 /* bytes, each of /workspace and /tmp */
 	uint64_t home_size;			 /* bytes of the home directory, which is on disk */
 	uint64_t memory_max, cpus_max, disk_max; /* most that a call may request, in the same units; 0 = not set */
+	uint64_t checkpoints;			 /* enum checkpoints_choice */
 	uint64_t disk_floor;			 /* bytes that sessions and installs leave free on the engine's disk */
 	uint64_t execution_timeout;		 /* seconds: default of `timeout` */
 	uint64_t max_sessions;

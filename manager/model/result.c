@@ -108,6 +108,7 @@ void run_result_release(struct run_result *r)
 	free(r->displays);
 	free(r->notice);
 	free(r->lost);
+	restored_free(r->restored);
 	for (size_t i = 0; i < r->n_earlier; i++)
 		run_result_release(&r->earlier[i].result);
 	free(r->earlier);

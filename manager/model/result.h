@@ -4,6 +4,7 @@
 #define HUSK_MANAGER_MODEL_RESULT_H
 
 #include "manager/model/cause.h"
+#include "manager/model/checkpoint.h"
 
 /* The kind of run. Only the manager itself sees installs. */
 enum run_kind { RUN_CODE, RUN_TERMINAL, RUN_INSTALL };
@@ -89,15 +90,16 @@ struct run_result {
 	int exit_code;
 	int signal; /* 0 = none */
 	uint64_t duration_ms;
-	uint64_t memory_peak;  /* 0 = unknown */
-	uint64_t memory_limit; /* 0 = unknown */
-	uint64_t memory_files; /* tmpfs share of the memory, 0 = unknown */
-	bool offline;	       /* the session has no network */
-	uint64_t oom_kills;    /* processes that the kernel killed for memory during the run */
-	bool kernel_restarted; /* variables are lost, files are kept */
-	char *lost;	       /* known variables that were lost with an interpreter; NULL = none */
-	bool kernel_gone;      /* the session has ended with everything in it */
-	char *notice;	       /* connections that the gate refused, and the time left if it is little; NULL = none */
+	uint64_t memory_peak;	   /* 0 = unknown */
+	uint64_t memory_limit;	   /* 0 = unknown */
+	uint64_t memory_files;	   /* tmpfs share of the memory, 0 = unknown */
+	bool offline;		   /* the session has no network */
+	uint64_t oom_kills;	   /* processes that the kernel killed for memory during the run */
+	bool kernel_restarted;	   /* variables are lost, files are kept */
+	char *lost;		   /* known variables that were lost with an interpreter; NULL = none */
+	struct restored *restored; /* a checkpoint took the place of the interpreter; NULL = none did */
+	bool kernel_gone;	   /* the session has ended with everything in it */
+	char *notice; /* connections that the gate refused, and the time left if it is little; NULL = none */
 	/* Runs without a waiter, by number: those that have ended since the last report, and those that have
 	 * not. */
 	struct earlier_result *earlier;

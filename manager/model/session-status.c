@@ -12,5 +12,9 @@ void session_status_release(struct session_status *s)
 		free(s->variables[i].shape);
 	}
 	free(s->variables);
+	for (size_t i = 0; i < s->n_checkpoints; i++)
+		checkpoint_info_release(&s->checkpoints[i]);
+	free(s->checkpoints);
+	free(s->no_checkpoints);
 	*s = (struct session_status){ 0 };
 }

@@ -2,6 +2,7 @@
 #ifndef HUSK_MANAGER_MODEL_SESSION_STATUS_H
 #define HUSK_MANAGER_MODEL_SESSION_STATUS_H
 
+#include "manager/model/checkpoint.h"
 #include "manager/model/limits.h"
 
 #define STATUS_DISKS_MAX 4
@@ -28,7 +29,10 @@ struct session_status {
 	bool fresh;		    /* no cell has run since they were listed */
 	struct variable *variables; /* the largest first */
 	size_t n_variables;
-	uint64_t more; /* how many variables are not listed */
+	uint64_t more;			     /* how many variables are not listed */
+	struct checkpoint_info *checkpoints; /* the oldest first */
+	size_t n_checkpoints;
+	char *no_checkpoints; /* why there are none, or no new ones; NULL = there may be */
 };
 
 void session_status_release(struct session_status *s);

@@ -67,6 +67,7 @@ static void forget_texts(struct record *r)
 	forget_value(r);
 	free(take_ptr(r->result.error_traceback));
 	free(take_ptr(r->result.lost));
+	r->result.restored = restored_free(r->result.restored);
 	forget_answers(r);
 	charge(r);
 }
@@ -307,6 +308,7 @@ static void take_result(struct record *r, const struct run_result *from)
 	r->result.stderr_text = xstrdup("");
 	r->result.detail = copy(from->detail);
 	r->result.lost = copy(from->lost);
+	r->result.restored = restored_copy(from->restored);
 	/* A timeout may have given the error another name. */
 	r->result.error_type = copy(from->error_type ? from->error_type : known.error_type);
 	r->result.error_message = copy(from->error_type ? from->error_message : known.error_message);

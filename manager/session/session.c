@@ -469,6 +469,9 @@ void session_start(struct session *s, const struct session_start *start)
 		.home = limits->home,
 		.quota = limits->home,
 		.disk_floor = c->disk_floor,
+		.checkpoints = c->checkpoints == KEEP_CHECKPOINTS_OFF || engine_is_gvisor(c->runtime) ? "off" :
+			       c->checkpoints == KEEP_CHECKPOINTS_REQUEST			      ? "request" :
+													NULL,
 		.lease = c->lease,
 		.network = s->spec.network,
 		.gated = start->gated,

@@ -19,7 +19,7 @@ import pytest
 from harness import LONG, PATIENCE, ROOT, TEST_LABEL, build_dir, clean_env, docker
 
 VERSION = re.search(r"^  version: '([^']+)'", (ROOT / "meson.build").read_text(), re.M).group(1)
-TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session", "session_info"]
+TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session", "session_info", "checkpoint"]
 COMPLETIONS = ("share/bash-completion/completions/husk", "share/zsh/site-functions/_husk", "share/fish/vendor_completions.d/husk.fish")
 # Installing may wait for a disk that others use too.
 pytestmark = pytest.mark.timeout(900 if LONG else 300, func_only=True)

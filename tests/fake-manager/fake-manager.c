@@ -43,6 +43,8 @@ struct op {
 	struct run_request run;
 	struct stop_request stop;
 	struct info_request info;
+	struct checkpoint_request checkpoint;
+	bool known; /* the checkpoint */
 	struct copy_request copy;
 	struct exports_request exports;
 	struct read_request read;
@@ -422,6 +424,34 @@ struct op *manager_stop(struct conversation *c, const struct stop_request *req, 
 		return NULL;
 	struct op *op = op_new(m, finish_stop, 0);
 	op->stop = *req;
+	return op;
+}
+
+/* One checkpoint, "a"; every other name is unknown. */
+static void finish_checkpoint(struct op *op)
+{
+	const struct checkpoint_request *req = &op->checkpoint;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct checkpoint_info one = { .name = (char *)"a", .run = 3 };
+	struct restored restored = { .run = 3, .missing = { 4 }, .n_missing = 1 };
+	struct checkpoint_answer answer = { .checkpoints = &one, .n_checkpoints = 1 };
+	bool known = op->known || req->action == CHECKPOINT_SAVE;
+	answer.saved = req->action == CHECKPOINT_SAVE ? &one : NULL;
+	answer.restored = req->action == CHECKPOINT_UNDO ? &restored : NULL;
+	if (!known) {
+		fail_set(&f, FAIL_NOT_FOUND, "There is no such checkpoint.");
+		fail_hint(&f, "There are these: 'a' (after run 3).");
+	}
+	req->on_done(req->ctx, known ? &answer : NULL, &f);
+}
+
+struct op *manager_checkpoint(struct conversation *c, const struct checkpoint_request *req, struct fail *f)
+{
+	if (check_session(req->session_id, f) < 0)
+		return NULL;
+	struct op *op = op_new(c->manager, finish_checkpoint, 0);
+	op->checkpoint = *req;
+	op->known = req->name ? streq(req->name, "a") : req->run == 3;
 	return op;
 }
 

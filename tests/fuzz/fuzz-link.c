@@ -18,8 +18,9 @@ struct probe {
 static void on_message(struct link *l, const struct link_message *m)
 {
 	struct probe *p = container_of(l, struct probe, link);
-	CHECK(!p->gone && json_is_object(m->tree) && m->op <= LINK_ANSWER);
+	CHECK(!p->gone && json_is_object(m->tree) && m->op <= LINK_WOKEN);
 	CHECK(m->op != LINK_HELLO || m->language_version);
+	CHECK(m->op == LINK_FORKED || !m->cannot);
 	CHECK(utf8_valid(m->raw, m->raw_len));
 	/* The manager reads the same bytes again, by the same rules. */
 	json_auto_t *again = json_loadb((const char *)m->raw, m->raw_len, JSON_REJECT_DUPLICATES, NULL);

@@ -238,6 +238,7 @@ def links():
     result = {"op": "result", "id": 1, "data": {"text/plain": "2"}}
     error = {"op": "error", "id": 1, "type": "KeyboardInterrupt", "message": "", "traceback": "Traceback…"}
     done = {"op": "done", "id": 1}
+    copied = link({"op": "forked", "id": 1, "cannot": "polars is loaded"}) + link({"op": "forked", "id": 2}) + link({"op": "woken", "id": 3})
     good = link(hello) + link(display) + link({**display, "update": True}) + link(result) + link(error) + link(done)
     bad = {
         "op": {"op": "exec", "id": 1},
@@ -250,6 +251,7 @@ def links():
         "bundle-many": {"op": "result", "data": {f"a/{i}": "" for i in range(33)}},
         "bundle-quote": {"op": "result", "data": {'a/"': ""}},
         "error": {"op": "error", "id": 1, "type": 7},
+        "forked": {"op": "forked", "id": 1, "cannot": 7},
         "deep": json.dumps({"op": "done", "x": 0}).replace("0}", "[" * 101 + "]" * 101 + "}").encode(),
         "duplicate": b'{"op":"done","op":"done"}',
         "utf8": b'{"op":"done","x":"\xff"}',
@@ -259,6 +261,7 @@ def links():
     seeds = {f"bad-{name}": WHOLE + link(done) + link(message) + link(done) for name, message in bad.items()}
     seeds |= {
         "run": WHOLE + good,
+        "copies": WHOLE + link({**hello, "forks": True, "lost": ["the thread a", 5]}) + copied,
         "run-cut": CUT + good + link({**done, "id": 2}),
         "run-two": b"\x02" + good + good,
         "bad-length-0": WHOLE + link(done) + b"\0\0\0\0",

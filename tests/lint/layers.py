@@ -19,7 +19,7 @@ import sys
 
 BASE = ("base/",)
 # Headers that both sides of the wire share.
-WIRE = ("kernels/protocol.h", "kernels/entry.h", "kernels/item.h", "kernels/host-name.h")
+WIRE = ("kernels/protocol.h", "kernels/checkpoint-name.h", "kernels/entry.h", "kernels/item.h", "kernels/host-name.h")
 # Includes that every folder of PID 1 may use.
 PID1 = (*BASE, *WIRE, "kernels/system/")
 GUARD = (*PID1, "kernels/guard/")
@@ -38,7 +38,8 @@ LINE = (*ENGINE, *STORE, "manager/line/")
 SESSION = (*LINE, "manager/session/")
 # The gate: rules, filters and connections for sessions, which know nothing of sessions themselves.
 GATE = (*LINE, "http/", "manager/gate/")
-REGISTRY = (*SESSION, *FENCE, "manager/gate/", "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h", "manager/network.h", "manager/session-files.h")
+REGISTRY = (*SESSION, *FENCE, "manager/gate/", "manager/files/", "manager/deps/", "manager/registry/", "manager/manager.h", "manager/access.h",
+            "manager/checkpoint.h", "manager/network.h", "manager/session-files.h")
 FACE = (*BASE, *PUBLIC)
 JUPYTER = ("jupyter/load.h", "jupyter/message.h", "jupyter/connection.h", "jupyter/multipart.h", "jupyter/replays.h")
 # Headers of attach/ that other faces may include to reach a running server.
@@ -111,7 +112,7 @@ TESTS = "tests"
 # Made by the build.
 GENERATED = {"runtimes.inc"}
 # Headers of the manager that PUBLIC headers may include, directly or indirectly.
-SHOWN = (*BASE, "manager/model/", "manager/manager.h", "manager/access.h", "manager/network.h", "manager/session-files.h")
+SHOWN = (*BASE, "manager/model/", "manager/manager.h", "manager/access.h", "manager/checkpoint.h", "manager/network.h", "manager/session-files.h")
 
 # Third-party header -> where it may be included.
 ADAPTERS = {

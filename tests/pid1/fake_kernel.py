@@ -1,4 +1,5 @@
 """A kernel that is controlled by the test: a cell is Python that uses the link."""
+import array
 import json
 import os
 import signal
@@ -60,6 +61,40 @@ class Link:
         return json.loads(exactly(struct.unpack(">I", exactly(4))[0]))
 
 
+def copy(link, message, state):
+    """Answers a `fork`: the copy continues with a link of its own. Returns its link, or None in the kernel itself."""
+    with socket.socket(fileno=os.dup(14)) as taken:
+        fds = array.array("i")
+        fds.frombytes(taken.recvmsg(1, socket.CMSG_SPACE(16))[1][0][2])
+    cannot = state.get("cannot")
+    reads, writes = os.pipe()
+    child = 0 if cannot else os.fork()
+    if not cannot and child == 0:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+        os.close(writes)
+        while os.getppid() != 1:
+            time.sleep(0.001)
+        copied = Link.__new__(Link)
+        copied.socket, copied.id = socket.socket(fileno=fds[0]), 0
+        for fd, number in zip(fds[1:], (1, 2, 14)):
+            os.dup2(fd, number)
+        state.get("in_copy", lambda: None)()
+        copied.raw(b"?")
+        copied.send(op="hello", version=1, language_version="fake 1.0", looks=True, queries=True, forks=True, lost=state.get("lacks", []))
+        return copied
+    for fd in fds:
+        os.close(fd)
+    os.close(writes)
+    if child:
+        os.waitpid(child, 0)
+        os.read(reads, 1)  # the copy has a session of its own
+    os.close(reads)
+    link.send(op="forked", id=message["id"], **({"cannot": cannot} if cannot else {}))
+    return None
+
+
 def main():
     mode = os.environ.get("FAKE", "")
     if os.path.exists("/workspace/die-at-start"):
@@ -89,7 +124,7 @@ def main():
     link = Link()
     if os.path.exists("/workspace/silent-at-start"):
         time.sleep(1000)
-    link.send(op="hello", version=int(mode or 1), language_version="fake 1.0", looks=True, queries=not os.path.exists("/workspace/no-queries"), **token)
+    link.send(op="hello", version=int(mode or 1), language_version="fake 1.0", looks=True, queries=not os.path.exists("/workspace/no-queries"), forks="FORKS" in os.environ, **token)
     state = {"link": link, "os": os, "sys": sys, "time": time, "signal": signal}
     own = {*state, "message", "look", "answer", "__builtins__"}
     while True:
@@ -107,6 +142,15 @@ def main():
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 answer = {"status": "timeout"}
             link.send(**{**answer, "op": "answer", "id": message["id"]})
+            continue
+        if message["op"] == "fork":
+            copied = copy(link, message, state)
+            if copied:
+                link = state["link"] = copied
+            continue
+        if message["op"] == "wake":
+            state.get("on_wake", lambda: None)()
+            link.send(op="woken", id=message["id"])
             continue
         assert message["op"] == "execute"
         link.id = message["id"]

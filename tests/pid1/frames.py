@@ -13,7 +13,7 @@ IMPORT, EXPORT, DONE, ENTRY, DATA, CREDIT, CLAIM = range(9, 16)
 OUT, ERR, DISPLAY, RESULT, ERROR, END, EVENT, CALL, PROGRESS, OUT_TAIL, ERR_TAIL, MAP, MARK, INFO, PROMPT, FILE_ITSELF = range(16, 32)
 TAKE, STATUS, INPUT = 50, 51, 52
 CONSOLE, CONSOLE_SIZE, CONSOLE_DATA, CONSOLE_ERR, CONSOLE_SIGNAL = 60, 61, 62, 63, 64
-QUERY, ANSWER = 70, 71
+QUERY, ANSWER, CHECKPOINT = 70, 71, 72
 STREAM_OPEN, STREAM_ACCEPT, STREAM_REFUSE, STREAM_DATA, STREAM_CREDIT, STREAM_END = range(90, 96)
 GATE, GATE_DENIED = 97, 98
 FILES_LIST, FILES_STAT, FILES_DELETE, FILES_MAKE, FILES_READ, FILES_FETCH, FILES_WRITE, ITEM = range(80, 88)
@@ -196,6 +196,12 @@ class Client:
 
     def query_answer(self, *query, **more):
         return self.answer(self.query(*query, **more))
+
+    def checkpoint(self, action, **more):
+        """Requests a checkpoint and returns the answer."""
+        self.queries += 1
+        self.send(CHECKPOINT, self.queries, {"action": action, **more})
+        return self.answer(self.queries)
 
     def status(self):
         self.send(STATUS, 1)

@@ -76,7 +76,7 @@ static void tools_are_listed_as_each_revision_defines_them(void **state)
 		      { "2025-03-26", true, false },
 		      { "2024-11-05", false, false } };
 	static const char *const names[] = { "create_session", "execute_code", "execute_terminal", "import_files",
-					     "export_files",   "stop_session", "session_info" };
+					     "export_files",   "stop_session", "session_info",	   "checkpoint" };
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		initialize(r, cases[i].version);
 		send(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");

@@ -174,6 +174,8 @@ void argv_run(struct strv *argv, const char *docker, const struct container_spec
 	strv_addf(argv, "%llu", spec->install ? 0 : (unsigned long long)spec->home);
 	strv_add(argv, "--disk-floor");
 	strv_addf(argv, "%llu", (unsigned long long)spec->disk_floor);
+	if (spec->checkpoints)
+		strv_add_all(argv, "--checkpoints", spec->checkpoints, NULL);
 }
 
 void argv_attach(struct strv *argv, const char *docker, const char *container)

@@ -54,6 +54,10 @@ static json_t *arguments(const struct container_spec *spec)
 	add_number(args, "--first-lease", MAX((unsigned long long)spec->lease, FIRST_LEASE_SECONDS));
 	add_number(args, "--home-size", spec->install ? 0 : spec->home);
 	add_number(args, "--disk-floor", spec->disk_floor);
+	if (spec->checkpoints) {
+		add_text(args, "--checkpoints");
+		add_text(args, spec->checkpoints);
+	}
 	add_number(args, "--pids", spec->pids);
 	add_number(args, "--file-size", MAX(spec->memory, spec->home));
 	return args;

@@ -84,6 +84,10 @@ class Cells:
 
         return Queries(self._shell).answer(message)
 
+    @property
+    def events(self):
+        return self._events
+
     def is_alone(self):
         """Return False if tasks of earlier cells may run before the next cell."""
         return self._events.is_alone()

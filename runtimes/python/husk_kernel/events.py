@@ -19,6 +19,7 @@ class Events:
     def __init__(self):
         self._asyncio = self._strictly_running_loop = None
         self._loop = None
+        self.copying = False  # a child that is forked now is a copy of the kernel
         self._used = False
         self._cell = None  # the task of the running cell
         self._hits = 0
@@ -46,7 +47,38 @@ class Events:
         module.get_running_loop = self._strictly_running_loop
 
     def _forget(self):
-        self._loop = None  # a forked child does not run the loop
+        if not self.copying:
+            self._loop = None  # a forked child does not run the loop
+
+    @property
+    def fds(self):
+        """The descriptors of the loop itself."""
+        if not self._works():
+            return ()
+        loop = self._loop
+        return loop._selector.fileno(), loop._ssock.fileno(), loop._csock.fileno()
+
+    def renew(self):
+        """This process is a copy of the kernel: the loop must not share its selector and its wake-up pipe."""
+        if not self._works():
+            self._loop = None
+            return
+        import selectors
+
+        loop, old = self._loop, self._loop._selector
+        own, new = loop._ssock.fileno(), selectors.DefaultSelector()
+        for key in list(old.get_map().values()):
+            if key.fd != own:
+                try:
+                    new.register(key.fd, key.events, key.data)
+                except (OSError, ValueError):  # closed, or a file
+                    pass
+        loop._selector = new
+        old.close()
+        loop._ssock.close()
+        loop._csock.close()
+        loop._internal_fds -= 1
+        loop._make_self_pipe()
 
     def _running_loop(self):
         """asyncio.get_running_loop() that also returns the session's loop while a cell without await runs. As in a

@@ -1,9 +1,11 @@
 """The kernel link (docs/protocol.md, section 2): one socket shared with PID 1, one JSON object per message."""
 
+import _socket
 import fcntl
 import json
 import os
 import select
+import sys
 import threading
 from json.encoder import encode_basestring, encode_basestring_ascii
 
@@ -90,9 +92,12 @@ class Link:
         self._owner = os.getpid()
         self._main_thread = threading.get_ident()
         self._lock = threading.Lock()  # threads of a cell may call display()
+        self.copying = False  # a child that is forked now is a copy of the kernel, which will get a link of its own
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self):
+        if self.copying:
+            return
         os.close(self.fd)
         self.fd = -1
 
@@ -100,6 +105,35 @@ class Link:
     def forked(self):
         """True in a child of the kernel, even if it was forked without Python's knowledge."""
         return self.fd < 0 or os.getpid() != self._owner
+
+    def receive_fds(self, count):
+        """Return the descriptors that PID 1 has sent for a copy."""
+        taken = _socket.socket(fileno=os.dup(self._taken))
+        try:
+            _, control, _, _ = taken.recvmsg(1, _socket.CMSG_SPACE(4 * count), _socket.MSG_CMSG_CLOEXEC)
+        finally:
+            taken.close()
+        return [int.from_bytes(data[at:at + 4], sys.byteorder) for _, _, data in control for at in range(0, len(data), 4)]
+
+    def forked_copy(self, call, why):
+        """Tell PID 1 that there is a copy, or why there is none."""
+        self._write(_message("forked", call, {"cannot": why} if why else {}))
+
+    def woken(self, call):
+        self._write(_message("woken", call, {}))
+
+    def take_over(self, fd, taken):
+        """This process is a copy of the kernel: use its own link."""
+        os.dup2(fd, self.fd, inheritable=False)
+        os.dup2(taken, self._taken, inheritable=False)
+        os.close(fd)
+        os.close(taken)
+        self._received = b""
+        self._owner = os.getpid()
+
+    def send_hello(self, hello):
+        os.write(self.fd, b"?")  # carries the credentials of this process
+        self._write(hello)
 
     def receive(self):
         """Return the next message, or None if PID 1 has closed the link or sent invalid data."""
@@ -139,6 +173,11 @@ class Link:
             pieces.append(piece)
             missing -= len(piece)
         return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+
+    @property
+    def fds(self):
+        """The descriptors of the link."""
+        return self.fd, self._taken
 
     @property
     def waiting(self):

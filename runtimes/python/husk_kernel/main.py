@@ -13,7 +13,7 @@ import os
 import sys
 
 from .early import Early
-from .imports import Deferred, UserSite, forget_folders, late_environment
+from .imports import Deferred, UserSite, forget_folders, late_environment, own_modules
 from .interrupts import interrupts
 from .link import Link
 from .streams import Streams
@@ -33,6 +33,8 @@ class Kernel:
         sys.modules["__main__"] = self._early.module
         self._cells = None  # None until IPython is loaded
         self._ready = False  # the next cell is prepared
+        self._copies = None  # None until the first copy is made
+        self._parked = False  # this process is a copy that waits
         self._loading = self._load(user_path)
 
     def _load(self, user_path):
@@ -81,6 +83,12 @@ class Kernel:
                 self._list_variables(message["id"])
             elif op in ("complete", "inspect", "is_complete"):
                 self._link.answer(message["id"], self._loaded().answer(message))
+            elif op == "fork":
+                self._copy(message["id"])
+                if self._parked:
+                    continue
+            elif op == "wake":
+                self._wake(message["id"])
             elif op != "input":  # the answer to a prompt that an interrupt has ended
                 os._exit(0)
             # The user's code has run. Until the next cell nothing else of it runs, unless it has left threads or tasks,
@@ -97,8 +105,32 @@ class Kernel:
             self._cells.make_ready()
         self._ready = True
 
+    def _copy(self, call):
+        cells = self._loaded()
+        with interrupts:
+            if self._copies is None:
+                with own_modules:
+                    from .copies import Copies
+                self._copies = Copies(self._link, self._streams)
+            self._streams.restore()
+            cells.events.copying = True
+            try:
+                own = (*self._link.fds, *self._streams.fds, *cells.events.fds)
+                self._parked = self._copies.answer(call, own, self._early.names)
+            finally:
+                cells.events.copying = False
+
+    def _wake(self, call):
+        self._parked = False
+        with interrupts:
+            self._copies.wake()
+            self._cells.events.renew()
+        self._link.woken(call)
+
     def _wait(self):
         """Waits for a message, or a part of one."""
+        if self._parked:
+            return
         while self._cells is None and not self._link.is_readable():
             next(self._loading, None)
         if self._cells is not None and not self._link.waiting:

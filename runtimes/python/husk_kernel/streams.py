@@ -85,6 +85,19 @@ class Streams:
         status = os.fstat(fd)
         return status.st_dev, status.st_ino
 
+    @property
+    def fds(self):
+        return (0, 1, 2, *(saved for _, saved, _, _ in self._saved))
+
+    def take_over(self, out, err):
+        """This process is a copy of the kernel: use its own stdout and stderr."""
+        for i, new in ((1, out), (2, err)):
+            fd, saved, _, _ = self._saved[i]
+            os.dup2(new, saved, inheritable=False)
+            os.dup2(new, fd)
+            self._saved[i] = (fd, saved, *self._identity(fd))
+            os.close(new)
+
     def restore(self):
         """Called before each cell: repairs streams that the previous cell closed or redirected."""
         for fd, saved, device, inode in self._saved:

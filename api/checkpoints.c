@@ -1,0 +1,75 @@
+/* The route for checkpoints of a session's interpreter: it makes one, goes back to one, or drops one. */
+#include "api/host.h"
+#include "api/route.h"
+#include "base/parse.h"
+#include "manager/json/codec.h"
+
+struct checkpoint_body {
+	const char *action, *name;
+};
+
+static const char *action_choice(size_t i)
+{
+	return i < CHECKPOINT_ACTIONS ? checkpoint_action_name((enum checkpoint_action)i) : NULL;
+}
+
+static const struct arg checkpoint_table[] = {
+	{ "action", ARG_STRING, offsetof(struct checkpoint_body, action), .choice = action_choice,
+	  .description = "`undo` returns to the checkpoint.", .example = "\"undo\"" },
+	{ "name", ARG_STRING, offsetof(struct checkpoint_body, name), ARG_REQUIRED | ARG_NONEMPTY, .max = 128,
+	  .description = "Its name; for `undo` and `drop` also the number of the run after which it was made.",
+	  .example = "\"before_merge\"" },
+	{ 0 },
+};
+
+static void defaults(const struct exchange *x UNUSED, void *query UNUSED, void *args)
+{
+	((struct checkpoint_body *)args)->action = checkpoint_action_name(CHECKPOINT_SAVE);
+}
+
+static void answered(void *ctx, const struct checkpoint_answer *answer, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	if (exchange_resume(x, f))
+		exchange_reply(x, 200, checkpoint_answer_encode(answer));
+}
+
+static void post_checkpoint(struct exchange *x)
+{
+	const struct checkpoint_body *body = x->args;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct checkpoint_request request = {
+		.session_id = x->session, .action = checkpoint_action_find(body->action), .on_done = answered, .ctx = x
+	};
+	if (request.action == CHECKPOINT_ACTIONS) {
+		fail_set(&f, FAIL_INVALID, "the action is not known");
+		fail_hint(&f, "It is \"save\", \"undo\" or \"drop\".");
+		exchange_fail(x, &f);
+		return;
+	}
+	if (request.action == CHECKPOINT_SAVE || parse_u64(body->name, &request.run) < 0)
+		request.name = body->name;
+	exchange_await(x, manager_checkpoint(x->conversation, &request, &f), &f);
+}
+
+static const struct route_answer checkpoint_answers[] = {
+	{ 200, "Checkpoints", NULL, "All `checkpoints`; `saved` is the new one, `restored` what an undo lacks." }, { 0 }
+};
+
+const struct route routes_checkpoints[] = {
+	{ .method = HTTP_METHOD_POST,
+	  .path = "/v1/sessions/{session}/checkpoints",
+	  .scope = SCOPE_RUN,
+	  .flags = ROUTE_SESSION,
+	  .name = "checkpoint",
+	  .tag = "runs",
+	  .summary = "Save, restore or drop a checkpoint of the variables",
+	  .text = "Only Python sessions. A busy interpreter answers with 409, and files are not restored.",
+	  .body = checkpoint_table,
+	  .body_size = sizeof(struct checkpoint_body),
+	  .defaults = defaults,
+	  .answers = checkpoint_answers,
+	  .example = "--json '{\"name\": \"before_merge\"}'",
+	  .handle = post_checkpoint },
+	{ 0 },
+};

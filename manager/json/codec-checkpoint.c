@@ -1,0 +1,84 @@
+/* Checkpoints of an interpreter, and what a restored session lacks. */
+#include "manager/json/codec.h"
+
+#include "base/alloc.h"
+#include "manager/json/fields.h"
+
+static void put_texts(json_t *out, const char *name, const struct strv *texts)
+{
+	json_t *list = texts->n ? json_array() : NULL;
+	for (size_t i = 0; i < texts->n; i++)
+		json_array_append_new(list, json_string(texts->v[i]));
+	if (list)
+		json_object_set_new(out, name, list);
+}
+
+static void read_texts(struct fields *in, const char *name, struct strv *ret)
+{
+	const json_t *list = fields_list(in, name, CHECKPOINT_TEXTS_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_is_string(json_array_get(list, i)))
+			strv_add(ret, json_string_value(json_array_get(list, i)));
+}
+
+json_t *restored_encode(const struct restored *r)
+{
+	json_t *out = json_object(), *missing = json_array();
+	json_object_set_new(out, "run", json_integer((json_int_t)r->run));
+	fields_put_text(out, "name", r->name);
+	for (size_t i = 0; i < r->n_missing; i++)
+		json_array_append_new(missing, json_integer((json_int_t)r->missing[i]));
+	json_object_set_new(out, "missing", missing);
+	put_texts(out, "lost", &r->lost);
+	put_texts(out, "files", &r->files);
+	fields_put_bool(out, "more_files", r->more_files);
+	return out;
+}
+
+struct restored *restored_decode(const json_t *json, struct fields *ret_in)
+{
+	if (!json)
+		return NULL;
+	struct restored *r = new0(struct restored);
+	*ret_in = (struct fields){ .json = json };
+	r->run = fields_number(ret_in, "run", UINT32_MAX);
+	r->name = fields_copy(ret_in, "name");
+	const json_t *missing = fields_list(ret_in, "missing", CHECKPOINT_RUNS_MAX);
+	for (size_t i = 0; i < json_array_size(missing); i++)
+		r->missing[r->n_missing++] = (uint64_t)MAX(json_integer_value(json_array_get(missing, i)), 0);
+	read_texts(ret_in, "lost", &r->lost);
+	read_texts(ret_in, "files", &r->files);
+	r->more_files = fields_bool(ret_in, "more_files");
+	return r;
+}
+
+static json_t *info_encode(const struct checkpoint_info *c)
+{
+	json_t *out = json_object();
+	fields_put_text(out, "name", c->name);
+	json_object_set_new(out, "run", json_integer((json_int_t)c->run));
+	json_object_set_new(out, "age_ms", json_integer((json_int_t)c->age_ms));
+	json_object_set_new(out, "bytes", json_integer((json_int_t)c->bytes));
+	put_texts(out, "lost", &c->lost);
+	return out;
+}
+
+json_t *checkpoints_encode(const struct checkpoint_info *v, size_t n)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, info_encode(&v[i]));
+	return list;
+}
+
+json_t *checkpoint_answer_encode(const struct checkpoint_answer *a)
+{
+	json_t *out = json_object();
+	if (a->saved)
+		json_object_set_new(out, "saved", info_encode(a->saved));
+	if (a->restored)
+		json_object_set_new(out, "restored", restored_encode(a->restored));
+	fields_put_text(out, "note", a->note);
+	json_object_set_new(out, "checkpoints", checkpoints_encode(a->checkpoints, a->n_checkpoints));
+	return out;
+}

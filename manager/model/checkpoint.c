@@ -1,0 +1,70 @@
+#include "manager/model/checkpoint.h"
+
+#include "base/alloc.h"
+
+static const char *const names[CHECKPOINT_ACTIONS] = {
+	[CHECKPOINT_SAVE] = "save", [CHECKPOINT_UNDO] = "undo", [CHECKPOINT_DROP] = "drop"
+};
+
+const char *checkpoint_action_name(enum checkpoint_action action)
+{
+	return names[action];
+}
+
+enum checkpoint_action checkpoint_action_find(const char *name)
+{
+	size_t i = 0;
+	while (i < CHECKPOINT_ACTIONS && !(name && streq(names[i], name)))
+		i++;
+	return (enum checkpoint_action)i;
+}
+
+void checkpoint_info_release(struct checkpoint_info *c)
+{
+	free(c->name);
+	strv_release(&c->lost);
+	*c = (struct checkpoint_info){ 0 };
+}
+
+struct restored *restored_free(struct restored *r)
+{
+	if (!r)
+		return NULL;
+	free(r->name);
+	strv_release(&r->lost);
+	strv_release(&r->files);
+	free(r);
+	return NULL;
+}
+
+static void copy_texts(struct strv *to, const struct strv *from)
+{
+	*to = (struct strv){ 0 };
+	for (size_t i = 0; i < from->n; i++)
+		strv_add(to, from->v[i]);
+}
+
+struct restored *restored_copy(const struct restored *r)
+{
+	if (!r)
+		return NULL;
+	struct restored *c = new0(struct restored);
+	*c = *r;
+	c->name = r->name ? xstrdup(r->name) : NULL;
+	copy_texts(&c->lost, &r->lost);
+	copy_texts(&c->files, &r->files);
+	return c;
+}
+
+void checkpoint_answer_release(struct checkpoint_answer *a)
+{
+	if (a->saved)
+		checkpoint_info_release(a->saved);
+	free(a->saved);
+	restored_free(a->restored);
+	free(a->note);
+	for (size_t i = 0; i < a->n_checkpoints; i++)
+		checkpoint_info_release(&a->checkpoints[i]);
+	free(a->checkpoints);
+	*a = (struct checkpoint_answer){ 0 };
+}

@@ -1,0 +1,76 @@
+"""Checkpoints and recovery of interpreters, over MCP and HTTP."""
+
+import pytest
+
+
+@pytest.fixture
+def session(start):
+    return start().session(network=False)
+
+
+def checkpoint(session, action, name):
+    """The fields of the answer."""
+    return session.server.call("checkpoint", {"session_id": session.id, "action": action, "name": name}).fields
+
+
+def test_a_crash_costs_only_what_came_after_the_checkpoint(session):
+    session.code("import os\nframe = list(range(1000))").ok()
+    saved = checkpoint(session, "save", "loaded")
+    assert saved["saved"]["name"] == "loaded" and saved["saved"]["run"] == 1
+    session.code("frame = frame[:5]").ok()
+    ended = session.code("open('out.csv', 'w').close()\nos._exit(3)")
+    assert ended.ending == "kernel_died" and ended.fields["restored"]["missing"] == [2, 3]
+    assert "Variables are as they were after run 1; runs 2 and 3 are not in them." in ended.text
+    assert "have changed since then: out.csv." in ended.text
+    assert session.code("len(frame)").ok().value == "1000"
+
+
+def test_an_undo_returns_to_a_name_or_to_a_run(session):
+    session.code("x = 1").ok()
+    assert checkpoint(session, "save", "one")["success"]
+    session.code("x = 2").ok()
+    assert checkpoint(session, "save", "two")["success"]
+    session.code("x = 3").ok()
+    assert checkpoint(session, "undo", "one")["restored"]["missing"] == [2, 3]
+    assert session.code("x").ok().value == "1"
+    assert checkpoint(session, "undo", "2")["restored"]["run"] == 2
+    assert session.code("x").ok().value == "2"
+    shown = session.server.call("session_info", {"session_id": session.id}).fields["usage"]["checkpoints"]
+    assert {"one", "two"} <= {one.get("name") for one in shown}
+    assert checkpoint(session, "drop", "one")["success"]
+
+
+@pytest.mark.parametrize("action, name, words", [("undo", "nothing", "no such checkpoint"), ("undo", "77", "no such checkpoint"),
+                                                 ("save", "a b", "letters, digits"), ("fly", "a", "save"), ("drop", "b", "'a' (after run 1)")])
+def test_a_wrong_request_says_what_there_is(session, action, name, words):
+    session.code("1").ok()
+    assert checkpoint(session, "save", "a")["success"]
+    refused = checkpoint(session, action, name)
+    assert words in str(refused) and "success" not in str(refused).replace("'success': False", ""), refused
+
+
+def test_a_busy_interpreter_and_other_languages_are_refused(start):
+    server = start()
+    session = server.session(network=False)
+    running = session.start_code("import time; time.sleep(100)", 100, wait=1)
+    assert running.tool().ending == "running"
+    assert "busy" in str(checkpoint(session, "save", "a"))
+    node = server.session(language="node", network=False)
+    assert "cannot have checkpoints" in str(checkpoint(node, "save", "a"))
+
+
+def test_the_operator_can_turn_them_off(start):
+    session = start(SESSION_CHECKPOINTS="off").session(network=False)
+    assert "turned checkpoints off" in str(checkpoint(session, "save", "a"))
+
+
+def test_a_server_that_is_killed_loses_no_checkpoint(start, tmp_path):
+    server = start(home=tmp_path / "home")
+    session = server.session(network=False)
+    session.code("x = 1").ok()
+    assert checkpoint(session, "save", "a")["success"]
+    session.code("x = 2").ok()
+    server.process.kill()
+    server.process.wait(20)
+    again = start(home=tmp_path / "home")
+    assert again.call("checkpoint", {"session_id": session.id, "action": "undo", "name": "a"}).fields["restored"]["missing"] == [2]
