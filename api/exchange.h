@@ -63,6 +63,10 @@ struct exchange {
 	bool streams;				/* the answer will be a stream of events */
 	bool is_stream;				/* the answer is one, and counts for the limit of its key */
 	char *slot;				/* its place among the streams of the tenant; NULL = none is needed */
+	/* For runs_fetch(). */
+	uint64_t run;
+	void (*on_run)(struct exchange *x, const struct run_record *record);
+	bool taken_over; /* the session is here, and everything of it is known */
 	uint64_t started_ms;
 	/* A problem that is sent when the timer fires (exchange_fail()). */
 	json_t *late;

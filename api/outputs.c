@@ -93,13 +93,10 @@ static int find_output(const struct run_record *record, const char *name, uint64
 	return -1;
 }
 
-static void on_output_record(void *ctx, const struct run_record *record, const struct fail *f)
+static void reply_output(struct exchange *x, const struct run_record *record)
 {
-	struct exchange *x = ctx;
 	AUTO(fail_release) struct fail none = { 0 };
 	uint64_t index;
-	if (!exchange_resume(x, f))
-		return;
 	if (find_output(record, x->captures[2], &index) < 0) {
 		fail_set(&none, FAIL_NOT_FOUND, "Run %llu has no output '%.32s'.", (unsigned long long)record->number,
 			 x->captures[2]);
@@ -116,11 +113,9 @@ static void on_output_record(void *ctx, const struct run_record *record, const s
 
 static void get_output(struct exchange *x)
 {
-	AUTO(fail_release) struct fail f = { 0 };
-	struct run_record_request request = { .session_id = x->session, .on_done = on_output_record, .ctx = x };
-	if (!runs_take_number(x, &request.number))
-		return;
-	exchange_await(x, manager_run_record(x->conversation, &request, &f), &f);
+	uint64_t number;
+	if (runs_take_number(x, &number))
+		runs_fetch(x, number, reply_output);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */

@@ -130,13 +130,21 @@ static void reply_accepted(struct exchange *x, uint64_t number)
 	exchange_reply_fields(x, 202, &fields, json_pack("{s:I, s:s}", "run", (json_int_t)number, "state", "running"));
 }
 
+/* A repeated request names the run again, and its client then reads the end, perhaps from another server. */
+static bool may_repeat(const struct exchange *x)
+{
+	return x->replay != NULL;
+}
+
 /* known: the number of the last event that the client has. */
 static void begin_stream(struct exchange *x, uint64_t number, uint64_t known)
 {
-	stream_begin(x, &(struct stream_spec){
-				.journal = { .conversation = x->conversation, .session_id = x->session, .run = number },
-				.until_end = true,
-				.known = known });
+	stream_begin(x, &(struct stream_spec){ .journal = { .conversation = x->conversation,
+							    .session_id = x->session,
+							    .run = number,
+							    .peek = may_repeat(x) },
+					       .until_end = true,
+					       .known = known });
 }
 
 /* A long record is not sent while clients have not read this much: each answer is a copy. */
@@ -168,25 +176,62 @@ static void reply_record(struct exchange *x, const struct run_record *record)
 					     "Read the answers of other requests first, then try again."));
 }
 
-static void on_record(void *ctx, const struct run_record *record, const struct fail *f)
+static void reply_run(struct exchange *x, const struct run_record *record)
 {
-	struct exchange *x = ctx;
 	uint64_t known;
-	if (!exchange_resume(x, f))
-		return;
 	if (!x->streams)
 		reply_record(x, record);
 	else if (stream_after(x, NULL, &known) == 0)
 		begin_stream(x, record->number, known);
 }
 
-static void fetch_record(struct exchange *x, uint64_t number)
+static void fetch_again(struct exchange *x);
+
+static void on_taken_over(void *ctx, const struct session_details *details UNUSED, const struct fail *f UNUSED)
+{
+	struct exchange *x = ctx;
+	x->op = NULL;
+	x->taken_over = true;
+	fetch_again(x);
+}
+
+/* The session may have come from a server that ended. PID 1 answers after it has repeated what it knows of runs. */
+static void take_over(struct exchange *x)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct info_request request = { .session_id = x->session, .on_done = on_taken_over, .ctx = x };
+	x->op = manager_info(x->conversation, &request, &f);
+	if (!x->op)
+		on_taken_over(x, NULL, &f);
+}
+
+static void on_record(void *ctx, const struct run_record *record, const struct fail *f)
+{
+	struct exchange *x = ctx;
+	/* The store may know less of the run than PID 1, or nothing. */
+	bool unsure = f ? cause_of(f) == CAUSE_NO_RUN : !record->journal;
+	if (unsure && !x->taken_over) {
+		x->op = NULL;
+		take_over(x);
+	} else if (exchange_resume(x, f)) {
+		x->on_run(x, record);
+	}
+}
+
+static void fetch_again(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct run_record_request request = {
-		.session_id = x->session, .number = number, .on_done = on_record, .ctx = x
+		.session_id = x->session, .number = x->run, .peek = may_repeat(x), .on_done = on_record, .ctx = x
 	};
 	exchange_await(x, manager_run_record(x->conversation, &request, &f), &f);
+}
+
+void runs_fetch(struct exchange *x, uint64_t number, void (*fn)(struct exchange *x, const struct run_record *record))
+{
+	x->run = number;
+	x->on_run = fn;
+	fetch_again(x);
 }
 
 static void on_wait_over(void *ctx)
@@ -197,7 +242,7 @@ static void on_wait_over(void *ctx)
 	if (s->over) {
 		s->timer = timer_free(s->timer);
 		s->reader = journal_reader_free(s->reader);
-		fetch_record(x, number);
+		runs_fetch(x, number, reply_run);
 		return;
 	}
 	reply_accepted(x, number);
@@ -230,6 +275,7 @@ static void wait_for_end(struct exchange *x, struct started *s)
 	struct journal_request journal = { .conversation = x->conversation,
 					   .session_id = x->session,
 					   .run = s->number,
+					   .peek = true, /* the record is read next */
 					   .on_event = on_event,
 					   .on_gap = on_gap,
 					   .ctx = x };
@@ -430,7 +476,7 @@ static void get_run(struct exchange *x)
 		return;
 	/* A stream of a run that does not exist would never end, so its record is read first. */
 	x->streams = exchange_accepts(x, "text/event-stream");
-	fetch_record(x, number);
+	runs_fetch(x, number, reply_run);
 }
 
 static void on_run_controlled(void *ctx, const struct run_result *result UNUSED, const struct fail *f)

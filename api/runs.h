@@ -9,5 +9,7 @@
 void runs_start(struct exchange *x, struct run_request *request);
 /* The number of the run in the path. Answers with 404 and returns false if it is not a number. */
 bool runs_take_number(struct exchange *x, uint64_t *ret);
+/* Calls fn with the record of the run, once a session of a server that ended is here. Otherwise answers with the failure. */
+void runs_fetch(struct exchange *x, uint64_t number, void (*fn)(struct exchange *x, const struct run_record *record));
 
 #endif

@@ -334,6 +334,7 @@ struct op *manager_runs(struct conversation *c, const struct runs_request *req, 
 struct run_record_request {
 	const char *session_id;
 	uint64_t number;
+	bool peek; /* PID 1 keeps the end of a detached run: it may have to be read again, even by another server */
 	/* f: CAUSE_NO_RUN if there is no record of this run. */
 	void (*on_done)(void *ctx, const struct run_record *record, const struct fail *f);
 	void *ctx;
@@ -353,12 +354,10 @@ struct journal_request {
 	const char *tenant;		   /* without conversation: only its sessions; NULL = those of all tenants */
 	const char *session_id;		   /* full id of a session of this manager; NULL = all sessions */
 	uint64_t run;			   /* only events of this run; 0 = all events. Needs session_id */
-	/* The reader gets the events after this number of the session or, without session_id, after this position.
-	 * 0 = from the beginning. */
-	uint64_t after;
+	bool peek;			   /* with run: as in struct run_record_request */
+	uint64_t after; /* only events after this number or, without session_id, position; 0 = from the beginning */
 	void (*on_event)(void *ctx, const struct journal_event *event);
-	/* Events are missing, because they were dropped or another server had them. Reading continues with the next
-	 * event. */
+	/* Events are missing: they were dropped, or another server had them. Reading continues after them. */
 	void (*on_gap)(void *ctx, const struct journal_gap *gap);
 	void *ctx;
 };

@@ -201,7 +201,7 @@ static bool tell(struct journal_reader *r)
 		r->next = after(r, e);
 		r->place = r->journal ? e->number : e->position;
 		e->sealed = true;
-		bool fetched = r->request.run && e->kind == JOURNAL_RUN_ENDED;
+		bool fetched = r->request.run && !r->request.peek && e->kind == JOURNAL_RUN_ENDED;
 		if (is_shown(r, e)) {
 			tell_event(r, e);
 			if (fetched)

@@ -556,8 +556,8 @@ static void build(struct view *v, const struct record *r)
 	add_values(v, r, at, UINT64_MAX);
 }
 
-bool journal_show_record(struct journal *j, uint64_t number, void (*fn)(void *ctx, const struct run_record *record),
-			 void *ctx)
+bool journal_show_record(struct journal *j, uint64_t number, bool peek,
+			 void (*fn)(void *ctx, const struct run_record *record), void *ctx)
 {
 	struct record *r = record_find(j, number);
 	struct view v = { 0 };
@@ -576,7 +576,8 @@ bool journal_show_record(struct journal *j, uint64_t number, void (*fn)(void *ct
 	j->journals->reading++;
 	fn(ctx, &record);
 	j->journals->reading--;
-	record_fetched(r);
+	if (!peek)
+		record_fetched(r);
 	free(v.parts);
 	free(v.prompts);
 	journals_bound(j->journals, j);

@@ -61,9 +61,9 @@ void journal_ended(struct journal *j, const struct fail *why);
 void journal_file(struct journal *j, bool imported, const char *path, uint64_t size);
 
 /* --- records ----------------------------------------------------------------------------------------------------- */
-/* Calls fn with the record; false if there is none. The end of a detached run then counts as fetched. */
-bool journal_show_record(struct journal *j, uint64_t number, void (*fn)(void *ctx, const struct run_record *record),
-			 void *ctx);
+/* Calls fn with the record; false if there is none. The end of a detached run then counts as fetched, unless `peek`. */
+bool journal_show_record(struct journal *j, uint64_t number, bool peek,
+			 void (*fn)(void *ctx, const struct run_record *record), void *ctx);
 /* Fills v with at most n records that have a lower number than `before` (0 = all), newest first and without parts, and
  * returns how many. They are valid until the loop's next turn. */
 size_t journal_list_records(struct journal *j, uint64_t before, struct run_record *v, size_t n);

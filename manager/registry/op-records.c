@@ -216,7 +216,7 @@ static void show(void *ctx, const struct run_record *record)
 static void read_journal(struct records_op *o, struct journal *j)
 {
 	if (!o->list.on_done) {
-		if (journal_show_record(j, o->one.number, show, o))
+		if (journal_show_record(j, o->one.number, o->one.peek, show, o))
 			op_end(&o->op);
 		else
 			read_store(o);

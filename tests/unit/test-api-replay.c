@@ -6,6 +6,12 @@
 #define NAME "Idempotency-Key: one\r\n"
 #define PYTHON "{\"language\": \"python\"}"
 
+static const char *text_of(const struct reply *r, const char *name)
+{
+	const char *text = json_string_value(json_object_get(r->json, name));
+	return text ? text : "";
+}
+
 static size_t sessions(void)
 {
 	AUTO(reply_release) struct reply r = api_call("GET", "/v1/sessions", NULL, NULL);
@@ -118,6 +124,29 @@ static void a_run_whose_client_left_is_not_started_again(void **state)
 	assert_null(fake_call_find(fake_only(fake), 2));
 }
 
+/* The server may be killed before the answer is stored. A repeated request then only names the run. */
+static void the_end_of_a_run_is_kept_for_a_repeated_request(void **state)
+{
+	AUTO(freep) char *session = api_create();
+	AUTO(freep) char *runs = xasprintf("/v1/sessions/%s/runs", session);
+	AUTO(freep) char *first = xasprintf("%s/1", runs), *second = xasprintf("%s/2", runs);
+	AUTO(reply_release) struct reply kept = api_call("POST", runs, NAME "Prefer: wait=60\r\n", "{\"text\": \"1\"}");
+	AUTO(reply_release) struct reply stream =
+		api_call("POST", runs, "Idempotency-Key: two\r\nAccept: text/event-stream\r\n", "{\"text\": \"2\"}");
+	AUTO(reply_release) struct reply fetched = api_call("POST", runs, "Prefer: wait=60\r\n", "{\"text\": \"3\"}");
+	assert_int_equal(kept.status, 200);
+	assert_non_null(strstr(stream.body, "run.ended"));
+	FAKE_UNTIL(fake, !fake_call_find(fake_only(fake), 3));
+	assert_non_null(fake_call_find(fake_only(fake), 1));
+	assert_non_null(fake_call_find(fake_only(fake), 2));
+	api_bench_restart();
+	AUTO(reply_release) struct reply one = api_call("GET", first, NULL, NULL);
+	AUTO(reply_release) struct reply two = api_call("GET", second, NULL, NULL);
+
+	assert_string_equal(text_of(&one, "state"), "ended");
+	assert_string_equal(text_of(&two, "state"), "ended");
+}
+
 /* An answer to a prompt must not be typed twice. */
 static void an_interrupt_can_be_repeated(void **state)
 {
@@ -199,6 +228,7 @@ int main(void)
 		TEST(a_request_under_way_is_a_conflict),
 		TEST(a_cancelled_request_may_be_repeated),
 		TEST(a_run_whose_client_left_is_not_started_again),
+		TEST(the_end_of_a_run_is_kept_for_a_repeated_request),
 		TEST(an_interrupt_can_be_repeated),
 		TEST(answers_survive_a_killed_server),
 		TEST(a_lost_key_is_sent_again),
