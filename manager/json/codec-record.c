@@ -123,6 +123,15 @@ json_t *run_record_encode(const struct run_record *r, bool parts)
 	return out;
 }
 
+static void add_network(json_t *out, const struct journal_network *n)
+{
+	fields_put_number(out, "count", n->count);
+	fields_put_number(out, "up", n->up);
+	fields_put_number(out, "down", n->down);
+	fields_put_number(out, "duration_ms", n->duration_ms);
+	fields_put_text(out, "secret", *n->secret ? n->secret : NULL);
+}
+
 json_t *journal_event_encode(const struct journal_event *e)
 {
 	json_t *out = json_object();
@@ -146,6 +155,8 @@ json_t *journal_event_encode(const struct journal_event *e)
 	fields_put_number(out, "bytes", e->bytes);
 	if (e->cause)
 		fields_put_text(out, "cause", cause_name(e->cause));
+	if (e->network.count)
+		add_network(out, &e->network);
 	fields_put_text(out, "ending", e->ending);
 	fields_put_text(out, "detail", e->detail);
 	add_outcome(out, e->result);

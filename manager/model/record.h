@@ -3,6 +3,7 @@
 #define HUSK_MANAGER_MODEL_RECORD_H
 
 #include "manager/model/result.h"
+#include "manager/model/secret.h"
 
 /* --- records of runs ---------------------------------------------------------------------------------------------- */
 /* The state of a recorded run. */
@@ -79,8 +80,16 @@ enum journal_kind {
 	JOURNAL_RUN_ENDED,
 	JOURNAL_FILES_IMPORTED,
 	JOURNAL_FILES_EXPORTED,
+	JOURNAL_NETWORK, /* a connection through the gate has ended, or was refused */
 	JOURNAL_LIMIT_REACHED,
 	JOURNAL_GAP, /* events are missing here; only readers get it */
+};
+
+/* Of a connection through the gate: its host and port are the text of the event. */
+struct journal_network {
+	uint64_t count; /* connections; 0 = the event is about something else */
+	uint64_t up, down, duration_ms;
+	char secret[SECRET_NAME_MAX + 1]; /* the name of the secret that was used; "" = none */
 };
 
 /* "session.created", "run.output", … */
@@ -106,7 +115,8 @@ struct journal_event {
 	const struct shown_display *display; /* run.display; its bundle has no parts if it was too large to keep */
 	bool password;			     /* run.prompt: input is not echoed */
 	uint64_t bytes;			     /* files.*: size */
-	enum cause cause;		     /* session.ended, run.ended */
+	enum cause cause;		     /* session.ended, run.ended, network.connection */
+	struct journal_network network;
 	/* run.ended: as in struct run_record. */
 	const char *ending, *detail;
 	const struct run_result *result;

@@ -22,6 +22,7 @@ struct event {
 	bool update, password;
 	uint64_t bytes;
 	enum cause cause;
+	struct journal_network network;
 	size_t charged; /* bytes of memory, as counted against the limits */
 };
 

@@ -168,7 +168,8 @@ static void tell_event(struct journal_reader *r, struct event *e)
 				       .display = e->kind == JOURNAL_RUN_DISPLAY ? &shown : NULL,
 				       .password = e->password,
 				       .bytes = e->bytes,
-				       .cause = e->cause };
+				       .cause = e->cause,
+				       .network = e->network };
 	if (record) {
 		event.run = record->number;
 		event.run_kind = record->kind;

@@ -66,6 +66,11 @@ static void count(struct metrics *m, const struct event *e)
 	case JOURNAL_SESSION_ENDED:
 		m->ended[e->cause]++;
 		break;
+	case JOURNAL_NETWORK:
+		m->connections[e->cause] += e->network.count;
+		m->sent += e->network.up;
+		m->received += e->network.down;
+		break;
 	case JOURNAL_FILES_IMPORTED:
 		m->imported += e->bytes;
 		break;
@@ -285,6 +290,18 @@ void journal_file(struct journal *j, bool imported, const char *path, uint64_t s
 	struct event *e = event_new(j, imported ? JOURNAL_FILES_IMPORTED : JOURNAL_FILES_EXPORTED, /* record= */ NULL);
 	buf_add_str(&e->text, path);
 	e->bytes = size;
+	event_publish(e);
+}
+
+void journal_network(struct journal *j, const char *name, uint16_t port, enum cause cause,
+		     const struct journal_network *network)
+{
+	struct event *e = event_new(j, JOURNAL_NETWORK, /* record= */ NULL);
+	buf_add_str(&e->text, name);
+	if (port)
+		buf_printf(&e->text, ":%u", port);
+	e->cause = cause;
+	e->network = *network;
 	event_publish(e);
 }
 

@@ -60,6 +60,10 @@ void journal_ended(struct journal *j, const struct fail *why);
 /* Adds files.imported or files.exported. */
 void journal_file(struct journal *j, bool imported, const char *path, uint64_t size);
 
+/* Adds network.connection: `network` says what passed, cause CAUSE_NONE that it worked. */
+void journal_network(struct journal *j, const char *name, uint16_t port, enum cause cause,
+		     const struct journal_network *network);
+
 /* --- records ----------------------------------------------------------------------------------------------------- */
 /* Calls fn with the record; false if there is none. The end of a detached run then counts as fetched, unless `peek`. */
 bool journal_show_record(struct journal *j, uint64_t number, bool peek,

@@ -97,12 +97,26 @@ static void write_ends(const struct metrics *m, struct buf *out)
 				   i ? cause_name((enum cause)i) : "unknown", (unsigned long long)m->ended[i]);
 }
 
+static void write_gates(const struct metrics *m, struct buf *out)
+{
+	metrics_head(out, "husk_gate_connections_total", "counter",
+		     "Connections of sessions with a list of hosts, by cause of their failure.");
+	for (size_t i = 0; i < CAUSE_COUNT; i++)
+		if (m->connections[i] || !i)
+			buf_printf(out, "husk_gate_connections_total{cause=\"%s\"} %llu\n", cause_name((enum cause)i),
+				   (unsigned long long)m->connections[i]);
+	metrics_head(out, "husk_gate_bytes_total", "counter", "Bytes of these connections.");
+	buf_printf(out, "husk_gate_bytes_total{of=\"sent\"} %llu\nhusk_gate_bytes_total{of=\"received\"} %llu\n",
+		   (unsigned long long)m->sent, (unsigned long long)m->received);
+}
+
 void metrics_write(const struct metrics *m, uint64_t store_failures, struct buf *out)
 {
 	uint64_t engine = m->failed[FAIL_ENGINE] + m->failed[FAIL_IMAGE];
 	write_runs(m, out);
 	write_creates(m, out);
 	write_ends(m, out);
+	write_gates(m, out);
 	metrics_head(out, "husk_errors_total", "counter", "Failures of the engine and of the store.");
 	buf_printf(out, "husk_errors_total{of=\"engine\"} %llu\nhusk_errors_total{of=\"store\"} %llu\n",
 		   (unsigned long long)engine, (unsigned long long)store_failures);

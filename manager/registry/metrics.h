@@ -29,6 +29,8 @@ struct metrics {
 	uint64_t ended[CAUSE_COUNT];	      /* sessions, by cause */
 	uint64_t failed[FAIL_INTERNAL + 1];   /* operations, by kind */
 	uint64_t imported, exported, printed; /* bytes */
+	uint64_t connections[CAUSE_COUNT];    /* through gates, by cause; CAUSE_NONE = they worked */
+	uint64_t sent, received;	      /* bytes through gates */
 };
 
 void metrics_release(struct metrics *m);

@@ -131,6 +131,17 @@ static void start_journal(struct session_entry *entry)
 
 /* --- the gate ---------------------------------------------------------------------------------------------------- */
 
+static void on_connection(void *ctx, const struct gate_event *event)
+{
+	struct session_entry *entry = ctx;
+	struct journal_network network = {
+		.count = event->count, .up = event->up, .down = event->down, .duration_ms = event->duration_ms
+	};
+	snprintf(network.secret, sizeof(network.secret), "%s", event->secret ? event->secret : "");
+	if (entry->journal)
+		journal_network(entry->journal, event->name, event->port, event->cause, &network);
+}
+
 /* Each session has one, so that a warm container can become a session with rules. */
 static void make_gate(struct session_entry *entry)
 {
@@ -138,6 +149,7 @@ static void make_gate(struct session_entry *entry)
 	entry->gate = gate_new(&(struct gate_spec){ .loop = r->loop,
 						    .session = session_id(entry->session),
 						    .private_networks = &r->config->private_networks,
+						    .on_event = on_connection,
 						    .ctx = entry });
 	gate_attach(entry->gate, session_dispatch(entry->session));
 }

@@ -2,6 +2,8 @@
 those of gate_upstreams.py, in a network namespace with the husk server."""
 
 import json
+import os
+import socket
 import subprocess
 
 import gate_upstreams
@@ -211,6 +213,30 @@ def test_a_person_shows_and_changes_what_a_session_reaches(server):
     code, text = husk_gate(server, session.id, "allow", "http://web.test/")
     assert code != 0 and "is not a network rule" in text
     assert "@python" in husk_gate(server, "list")[1]
+    session.stop()
+
+
+def events(server, session, until):
+    """The events of the session's journal, up to the first that matches."""
+    path, = server.home.rglob("attach/*.sock")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(20)
+        s.connect(os.path.relpath(path) if len(str(path)) > 100 else str(path))
+        s.sendall(f"GET /v1/sessions/{session.id}/events?after=0&only=network HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        text, found = b"", []
+        while not any(until(e) for e in found):
+            text += s.recv(1 << 16)
+            found = [json.loads(line[6:]) for line in text.decode().splitlines() if line.startswith("data: {") and line.endswith("}")]
+        return found
+
+
+def test_connections_are_events_without_paths(server):
+    session = server.session(network=["api.test"])
+    session.shell("curl -sS 'http://api.test/x.txt?q=private'; curl -sS http://other.test/").ok()
+    found = {e["text"]: e for e in events(server, session, lambda e: e["text"] == "other.test:80")}
+    good, refused = found["api.test:80"], found["other.test:80"]
+    assert good["event"] == "network.connection" and good["count"] == 1 and good["up"] > 50 and good["down"] > 50 and "cause" not in good
+    assert refused["cause"] == "gate_denied" and "up" not in refused and "private" not in str(found)
     session.stop()
 
 
