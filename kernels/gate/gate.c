@@ -145,8 +145,6 @@ static void on_refused(struct streams *all, int fd, const char *name, uint16_t p
 
 int gate_frame(struct gate *g, const struct frame *frame)
 {
-	if (g->streams->refuses)
-		return 0;
 	if (names_read(&g->names, frame->payload, frame->header.length) < 0)
 		return -EPROTO;
 	g->hint = g->names.hint;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "manager/deps/gateway.h"
+#include "manager/deps/install-gate.h"
 #include "manager/deps/set.h"
 #include "manager/deps/versions.h"
 #include "manager/line/line.h"
@@ -34,6 +35,7 @@ struct install {
 	struct strv env; /* the index settings as the container sees them */
 	struct upstreams upstreams;
 	struct gateway *gateway; /* NULL = no index has a login */
+	struct gate *gate;	 /* NULL = the container has a network */
 	struct strv secrets;
 	struct engine_task *task;
 	struct line *line;
@@ -131,6 +133,7 @@ static void failed_install(struct install *i, const struct run_result *r)
 	AUTO(freep) char *words = last_words(i);
 	const char *gap = *words ? "\n" : "", *trouble = i->gateway ? gateway_trouble(i->gateway) : NULL;
 	const char *why = r->detail ? r->detail : trouble;
+	AUTO(freep) char *refused = i->gate ? gate_take_note(i->gate) : NULL;
 	switch (r->ending) {
 	case ENDING_TIMEOUT:
 		cause_set(&f, FAIL_TIMEOUT, CAUSE_INSTALL_TIME, "the dependencies were not installed within %llu s%s%s",
@@ -161,6 +164,8 @@ static void failed_install(struct install *i, const struct run_result *r)
 		else
 			fail_hint(&f, "Correct the names or versions and try again; no session was created.");
 	}
+	if (refused)
+		fail_hint(&f, "%s", refused);
 	end_failed(i, &f);
 }
 
@@ -311,7 +316,8 @@ static void start_container(struct install *i, const struct install_spec *spec)
 		.quota = 2 * c->dependency_max_size, /* limit of /tmp; PID 1 limits the packages themselves */
 		.disk_floor = c->disk_floor,
 		.lease = LEASE_SECONDS,
-		.network = true,
+		.network = !i->gate,
+		.gated = i->gate,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
 		.runtime = c->runtime,
@@ -357,6 +363,7 @@ struct install *install_start(const struct install_spec *spec)
 								 .config = i->config,
 								 .dispatch = line_dispatch(i->line),
 								 .upstreams = &i->upstreams });
+	i->gate = install_gate(i->loop, i->config, i->container, line_dispatch(i->line), &i->env);
 	line_claim(i->line, &(struct wire_claim){ .session = "",
 						  .lease_seconds = LEASE_SECONDS,
 						  .lifetime_seconds = timeout + 2 * GRACE_MS / 1000 + BAKE_SECONDS });
@@ -381,6 +388,7 @@ struct install *install_free(struct install *i)
 		i->engine->ops->remove(i->engine, &(struct container_ref){ .name = i->container }, /* done= */ NULL,
 				       NULL);
 	run_abandon(&i->waiter);
+	gate_free(i->gate);
 	line_free(i->line);
 	timer_free(i->deadline);
 	timer_free(i->tell);

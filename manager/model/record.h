@@ -85,7 +85,7 @@ enum journal_kind {
 	JOURNAL_GAP, /* events are missing here; only readers get it */
 };
 
-/* Of a connection through the gate: its host and port are the text of the event. */
+/* A connection through the gate. Its host and port are the text of the event. */
 struct journal_network {
 	uint64_t count; /* connections; 0 = the event is about something else */
 	uint64_t up, down, duration_ms;

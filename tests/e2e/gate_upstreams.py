@@ -82,6 +82,9 @@ def fill(site):
         z.writestr("gatepkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         z.writestr("gatepkg-1.0.dist-info/RECORD", "")
     (simple / "index.html").write_text(f'<a href="{wheel}">{wheel}</a>')
+    (site / "simple" / "awaypkg").mkdir()
+    (site / "simple" / "awaypkg" / "index.html").write_text(
+        '<a href="http://other.test/awaypkg-1.0-py3-none-any.whl">awaypkg-1.0-py3-none-any.whl</a>')
     work = site.parent / "work"
     work.mkdir()
     (work / "README").write_text("cloned\n")

@@ -3,7 +3,6 @@ those of gate_upstreams.py, in a network namespace with the husk server."""
 
 import json
 import os
-import socket
 import subprocess
 
 import gate_upstreams
@@ -216,24 +215,21 @@ def test_a_person_shows_and_changes_what_a_session_reaches(server):
     session.stop()
 
 
-def events(server, session, until):
-    """The events of the session's journal, up to the first that matches."""
+def connections(server, session, *wanted):
+    """The events of connections by their host, once all that are wanted are there."""
     path, = server.home.rglob("attach/*.sock")
-    with socket.socket(socket.AF_UNIX) as s:
-        s.settimeout(20)
-        s.connect(os.path.relpath(path) if len(str(path)) > 100 else str(path))
-        s.sendall(f"GET /v1/sessions/{session.id}/events?after=0&only=network HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        text, found = b"", []
-        while not any(until(e) for e in found):
-            text += s.recv(1 << 16)
-            found = [json.loads(line[6:]) for line in text.decode().splitlines() if line.startswith("data: {") and line.endswith("}")]
-        return found
+    found = {}
+    while not found.keys() >= set(wanted):
+        done = subprocess.run(["curl", "-sS", "--unix-socket", os.path.relpath(path),
+                               f"http://localhost/v1/sessions/{session.id}/events?after=0&only=network"], capture_output=True, check=True)
+        found = {event["text"]: event for event in json.loads(done.stdout)["events"]}
+    return found
 
 
 def test_connections_are_events_without_paths(server):
     session = server.session(network=["api.test"])
     session.shell("curl -sS 'http://api.test/x.txt?q=private'; curl -sS http://other.test/").ok()
-    found = {e["text"]: e for e in events(server, session, lambda e: e["text"] == "other.test:80")}
+    found = connections(server, session, "api.test:80", "other.test:80")
     good, refused = found["api.test:80"], found["other.test:80"]
     assert good["event"] == "network.connection" and good["count"] == 1 and good["up"] > 50 and good["down"] > 50 and "cause" not in good
     assert refused["cause"] == "gate_denied" and "up" not in refused and "private" not in str(found)
@@ -263,6 +259,16 @@ for i in range(400):
     assert flood.code("del c; 1 + 1").ok().value == "2"
     done = flood.code("s = socket.create_connection(('raw.test', 7001), timeout=30); s.sendall(b'x'); s.recv(1)").ok()
     assert done.value == "b'x'"
+
+
+# evidence: gate-list
+def test_installs_reach_the_list_and_the_indexes_of_the_settings(tmp_path):
+    settings = {"PIP_INDEX_URL": "https://api.test/simple", "DEPENDENCY_MAX_SIZE": "64m"}
+    with start_server(tmp_path, CONTAINER_NETWORK_ALLOW="web.test", **settings) as server:
+        session = Session(server, server.call("create_session", {"dependencies": {"gatepkg": "1.0"}}, timeout=170).session_id)
+        assert session.code("import gatepkg; gatepkg.value").ok().value == "42"
+        refused = server.call("create_session", {"dependencies": {"awaypkg": ""}}, timeout=170)
+        assert refused.is_error and "other.test was refused" in refused.text and "CONTAINER_NETWORK_ALLOW" in refused.text
 
 
 @pytest.mark.parametrize("language, program, expected", (

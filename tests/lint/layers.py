@@ -82,7 +82,7 @@ LAYERS = {
     "manager/session": SESSION,
     "manager/files": (*SESSION, "manager/files/"),
     "manager/json": (*MODEL, *PUBLIC),
-    "manager/deps": (*SESSION, *FENCE, "manager/deps/"),
+    "manager/deps": (*SESSION, *FENCE, "manager/gate/", "manager/deps/"),
     "manager/fence": FENCE,
     "manager/gate": GATE,
     "manager/registry": REGISTRY,
