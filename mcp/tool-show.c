@@ -159,7 +159,8 @@ static json_t *encode_piece(const struct content *content, uint64_t offset)
 	if (start + n < content->n)
 		n -= utf8_partial_end(content->data + start, n);
 	AUTO(freep) char *piece = xstrndup(content->data + start, n);
-	return json_pack("{s:o, s:I, s:I}", "data", json_text(piece), "next", (json_int_t)(start + n), "size",
+	size_t next = start + n;
+	return json_pack("{s:o, s:I, s:I}", "data", json_text(piece), "next", (json_int_t)next, "size",
 			 (json_int_t)content->n);
 }
 

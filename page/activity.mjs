@@ -26,7 +26,7 @@ function What({ event }) {
     case "run.answered":
       return html`${run} <span class="muted">was answered</span>`;
     case "run.ended":
-      return html`${run}
+      return html`${run}${" "}
       ${event.ending === "ok" ? html`<span class="muted">ended</span>` : html`<${Failed} event=${event} />`}`;
     case "session.ended":
       return html`<${State} name=${event.cause ? "failed" : "ended"} words="session ended" />
@@ -56,9 +56,21 @@ export function Activity() {
   useEffect(() => {
     live.loadActivity().catch(() => {});
   }, []);
-  const nameOf = (id) => live.find(id)?.name || short(id);
+  const nameOf = (id) => visible(live.find(id)?.name || short(id));
   const text = (event) =>
-    `${event.event} ${nameOf(event.session)} ${event.session} ${event.text || ""} ${event.by || ""} ${event.ending || ""}`.toLowerCase();
+    [
+      event.event,
+      nameOf(event.session),
+      event.session,
+      event.text,
+      event.by,
+      event.ending,
+      event.error?.type,
+      event.error?.message,
+    ]
+      .filter(Boolean)
+      .join(" ")
+      .toLowerCase();
   const found = live.activity
     .filter((event) => event.event !== "run.started" && event.event !== "run.cleared")
     .filter(
@@ -75,7 +87,7 @@ export function Activity() {
     </div>
     ${
       list.length
-        ? html`<table class="activity">
+        ? html`<table class="activity stack">
             <thead>
               <tr>
                 <th>time</th>

@@ -40,7 +40,7 @@ export function Exports() {
     <${ErrorBox} error=${error} onClose=${() => setError(null)} />
     ${
       list.length
-        ? html`<table>
+        ? html`<table class="stack">
             <thead>
               <tr>
                 <th>name</th>
@@ -55,7 +55,7 @@ export function Exports() {
               ${list.map(
                 (one) =>
                   html`<tr key=${one.id}>
-                    <td class="mono">${visible(one.name)}${one.directory ? "/" : ""}</td>
+                    <td class="mono lead">${visible(one.name)}${one.directory ? "/" : ""}</td>
                     <td class="right figure">${size(one.size)}</td>
                     <td class="mono muted">${visible(one.path)}</td>
                     <td><${Link} href=${to("sessions", one.session)}>${short(one.session)}<//></td>

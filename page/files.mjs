@@ -105,8 +105,8 @@ function Crumbs({ folder }) {
 
 function Sending({ one }) {
   return html`<p class="sending">
-    <span>${one.name}</span>
-    <progress value=${one.done} max="1" aria-label="Upload of ${one.name}"></progress>
+    <span>${visible(one.name)}</span>
+    <progress value=${one.done} max="1" aria-label="Upload of ${visible(one.name)}"></progress>
     <span class="figure">${Math.round(one.done * 100)} %</span>
   </p>`;
 }
@@ -115,7 +115,8 @@ function Commands({ id, entry, name, act }) {
   const isFolder = entry.type === "directory";
   const keep = () => act(post(`${path("sessions", id)}/exports`, { files: [{ path: name }] }));
   const remove = () =>
-    confirm(`Delete ${name}?`) && act(call("DELETE", `${filePath(id, name)}${isFolder ? "?recursive=true" : ""}`));
+    confirm(`Delete ${visible(name)}?`) &&
+    act(call("DELETE", `${filePath(id, name)}${isFolder ? "?recursive=true" : ""}`));
   const kept = "Keep a copy when the session ends";
   return html`
     ${!isFolder && html`<a class="quiet" href=${filePath(id, name)} download=${entry.name}>Download</a>`}
@@ -133,9 +134,13 @@ export function Files({ id }) {
   const [sending, setSending] = useState([]);
   const [over, setOver] = useState(false);
   const chooser = useRef();
+  const place = useRef();
+  place.current = `${id} ${folder}`;
   const read = () => {
+    const wanted = place.current;
     get(`${filePath(id, folder).replace(/\/$/, "")}/?limit=1000`)
       .then((answer) => {
+        if (place.current !== wanted) return; // another folder was opened meanwhile
         setList(answer);
         setError(null);
       })

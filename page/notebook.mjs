@@ -136,9 +136,11 @@ function atEnd() {
   return page.scrollTop + innerHeight >= page.scrollHeight - NEAR;
 }
 
-// The page follows its end while the reader is there.
-function useFollow(runs) {
-  const following = useRef(true);
+// The page follows its end while the reader is there. An address that names a run leads to that run instead, until the
+// reader does something.
+function useFollow(runs, selected) {
+  const following = useRef(!selected);
+  const wanted = useRef(selected);
   const [behind, setBehind] = useState(0);
   const known = useRef(0);
   useEffect(() => {
@@ -149,15 +151,23 @@ function useFollow(runs) {
       setBehind(0);
     };
     addEventListener("scroll", scrolled, { passive: true });
-    const grown = new ResizeObserver(() => following.current && scrollTo(0, document.scrollingElement.scrollHeight));
+    const grown = new ResizeObserver(() => {
+      if (wanted.current) document.getElementById(`run-${wanted.current}`)?.scrollIntoView({ block: "center" });
+      else if (following.current) scrollTo(0, document.scrollingElement.scrollHeight);
+    });
     grown.observe(document.body);
+    const acted = () => (wanted.current = 0);
+    const acts = ["wheel", "touchmove", "keydown", "pointerdown"];
+    for (const act of acts) addEventListener(act, acted, { passive: true });
     return () => {
+      for (const act of acts) removeEventListener(act, acted);
       removeEventListener("scroll", scrolled);
       grown.disconnect();
     };
   }, [runs]);
   useLayoutEffect(() => {
-    if (following.current) {
+    if (wanted.current) document.getElementById(`run-${wanted.current}`)?.scrollIntoView({ block: "center" });
+    if (following.current && !wanted.current) {
       known.current = runs.fresh;
       scrollTo(0, document.scrollingElement.scrollHeight);
     } else if (runs.fresh - known.current !== behind) {
@@ -168,7 +178,7 @@ function useFollow(runs) {
 }
 
 export function Notebook({ runs, selected }) {
-  const [behind, toEnd] = useFollow(runs);
+  const [behind, toEnd] = useFollow(runs, selected);
   const list = runs.list;
   const language = runs.info?.language;
   return html`<div class="notebook">

@@ -47,10 +47,7 @@ function Frame({ content }) {
 }
 
 function Picture({ source, run, part, index }) {
-  const image = html`<img
-    src=${pictureOf(source, run, part)}
-    alt=${visible(part.data["text/plain"] || "picture")}
-  />`;
+  const image = html`<img src=${pictureOf(source, run, part)} alt=${visible(part.data["text/plain"] || "picture")} />`;
   if (!source.open) return html`<div class="picture">${image}</div>`;
   return html`<button type="button" class="picture" title="Full size" onClick=${() => source.open(run, index)}>
     ${image}

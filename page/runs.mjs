@@ -46,7 +46,8 @@ export class SessionRuns extends Watched {
   // An address may name a run that does not exist.
   get list() {
     return [...this.runs.values()]
-      .filter((run) => !run.loadError || run.noted || run.queued_ms).sort((a, b) => a.number - b.number);
+      .filter((run) => !run.loadError || run.noted || run.queued_ms)
+      .sort((a, b) => a.number - b.number);
   }
 
   get active() {

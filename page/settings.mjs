@@ -1,6 +1,7 @@
 // Settings of the server, keys, the doctor, and how to connect clients.
 import { html, useEffect, useState } from "./html.mjs";
 import { auth, call, can, get, path, post } from "./api.mjs";
+import { visible } from "./format.mjs";
 import { Link, to } from "./router.mjs";
 import { Clients, Tour } from "./start.mjs";
 import { Copy, ErrorBox, Field, State, Tabs, When } from "./widgets.mjs";
@@ -24,7 +25,7 @@ function Row({ setting, onChanged }) {
     put({ value: new FormData(event.target).get("value") });
   };
   return html`<tr>
-    <td class="mono">${setting.name}</td>
+    <td class="mono lead">${setting.name}</td>
     <td>
       ${
         editing
@@ -78,7 +79,7 @@ function Values() {
       />
     </div>
     ${changed.length ? html`<p class="strip" role="status">Stored: ${changed.join(", ")}. The server uses it when it starts again.</p>` : null}
-    <table>
+    <table class="stack">
       <thead>
         <tr>
           <th>name</th>
@@ -147,7 +148,7 @@ function Keys() {
     <${ErrorBox} error=${error} onClose=${() => setError(null)} />
     ${
       list &&
-      html`<table>
+      html`<table class="stack">
         <thead>
           <tr>
             <th>name</th>
@@ -162,7 +163,9 @@ function Keys() {
           ${list.map(
             (key) =>
               html`<tr key=${key.id}>
-                <td>${key.name}${key.id === auth.me.key ? html` <span class="muted">(this browser)</span>` : ""}</td>
+                <td class="lead">
+                  ${visible(key.name)}${key.id === auth.me.key ? html` <span class="muted">(this browser)</span>` : ""}
+                </td>
                 <td class="mono muted">${key.id}</td>
                 <td class="muted scopes-cell">${key.scopes.includes("admin") ? "all" : key.scopes.join(", ")}</td>
                 <td class="muted nowrap"><${When} ms=${key.created_ms} /></td>
@@ -206,7 +209,7 @@ function Doctor() {
     <${ErrorBox} error=${error} />
     ${
       report &&
-      html`<table>
+      html`<table class="stack">
         <thead>
           <tr>
             <th>check</th>

@@ -24,8 +24,11 @@ const STYLE =
 const HEAD =
   `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}">` +
   `<style>${STYLE}</style>`;
+// The tag is in two parts, since this text is in a script itself.
 const TAIL =
-  '<script>new ResizeObserver(()=>parent.postMessage({height:document.documentElement.getBoundingClientRect().height},"*")).observe(document.documentElement)<\/script>';
+  "<script>new ResizeObserver(()=>parent.postMessage({height:document.documentElement.getBoundingClientRect().height}," +
+  '"*")).observe(document.documentElement)</' +
+  "script>";
 const SHOWN = ["text/html", "image/png", "image/jpeg", "image/svg+xml", "image/gif", "image/webp", "text/plain"];
 
 const source = {
@@ -108,8 +111,7 @@ class Output extends Watched {
     this.polling = false;
     this.pause = this.again ? 0 : Math.min(SLOWEST_MS, Math.max(FIRST_MS, this.pause * 1.3));
     this.again = false;
-    if (!this.complete && this.tries < TRIES_MAX)
-      this.polled = setTimeout(() => this.poll(), this.pause);
+    if (!this.complete && this.tries < TRIES_MAX) this.polled = setTimeout(() => this.poll(), this.pause);
   }
 
   async read() {
@@ -124,7 +126,9 @@ class Output extends Watched {
 
   async show(record) {
     const run = new Run(record.run);
-    const large = (record.parts || []).flatMap((part, i) => (part.large ? [{ part, i: i + (record.first_part || 0) }] : []));
+    const large = (record.parts || []).flatMap((part, i) =>
+      part.large ? [{ part, i: i + (record.first_part || 0) }] : [],
+    );
     for (const one of large) this.prepare(one);
     run.fillParts(record);
     this.run = run;
@@ -162,7 +166,7 @@ class Output extends Watched {
   async fetch(one) {
     const { type, size } = this.choose(one.part);
     let text = "";
-    for (let offset = 0; offset < size; ) {
+    for (let offset = 0; offset < size;) {
       const piece = await this.call({ run: this.number, output: one.i, type, offset });
       if (!piece.data || piece.next <= offset) break;
       text += piece.data;
@@ -193,7 +197,8 @@ function Answer({ content }) {
 
 function stateWords(run) {
   if (!run) return output.over ? "cancelled" : output.answered ? "" : "starting";
-  if (run.state !== "ended") return `${run.state === "waiting" ? "waiting for input" : run.state} ${duration(run.milliseconds)}`;
+  if (run.state !== "ended")
+    return `${run.state === "waiting" ? "waiting for input" : run.state} ${duration(run.milliseconds)}`;
   return `${run.failed ? endingWords(run) : "ok"}, ${duration(run.milliseconds)}`;
 }
 
@@ -203,7 +208,10 @@ function App() {
   useTick(run && run.state !== "ended" ? 1000 : 3600000);
   const kind = output.args?.command || run?.kind === "command" ? "bash" : "python";
   return html`<main class="app">
-    <article class="cell ${run?.failed ? "bad" : ""}" data-state=${run?.state || (output.answered ? "answered" : "starting")}>
+    <article
+      class="cell ${run?.failed ? "bad" : ""}"
+      data-state=${run?.state || (output.answered ? "answered" : "starting")}
+    >
       ${
         output.text !== undefined &&
         html`<div class="code">

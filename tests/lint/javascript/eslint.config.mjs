@@ -20,7 +20,7 @@ export default [
   },
   {
     // Functions of the page are mostly markup.
-    files: ["**/page/*.mjs"],
+    files: ["**/page/*.mjs", "**/page/mcp/*.mjs"],
     languageOptions: { globals: globals.browser },
     rules: { complexity: ["error", 45], "max-lines-per-function": ["error", 140] },
   },
