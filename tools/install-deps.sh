@@ -60,8 +60,10 @@ build)
 	;;
 test)
 	command -v npm >/dev/null || test_packages+=(nodejs npm)
-	# The tests of the page; another build of Chromium can be named in HUSK_CHROMIUM.
+	# The tests of the page; other builds can be named in HUSK_CHROMIUM and HUSK_FIREFOX.
 	[ -n "${HUSK_CHROMIUM-}" ] || test_packages+=(chromium)
+	# Only make test-long uses Firefox.
+	[ -n "${HUSK_FIREFOX-}" ] || test_packages+=(firefox-esr)
 	ensure_packages test "${build_packages[@]}" "${test_packages[@]}"
 	ensure_venv
 	;;

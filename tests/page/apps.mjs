@@ -8,7 +8,8 @@ import { startHost } from "./host.mjs";
 
 const UI = "io.modelcontextprotocol/ui";
 const TYPE = "text/html;profile=mcp-app";
-const TICKS = "import os, time\nprint('tick 1', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('tick 2')";
+const TICKS =
+  "import os, time\nprint('tick 1', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)\nprint('tick 2')";
 // Tries to reach the document, the host and the server, and shows how far it got. 3 MB, as the HTML of charts is.
 const ATTACK = `<p id="found">trying</p><button onclick="this.textContent='alive'">press</button><script>
 const found = [];
@@ -72,7 +73,11 @@ await page.waitForFunction(() => window.loaded);
 
 // Begins a call of the model, as a host does, and shows the document beside it.
 async function begin(name, args) {
-  const app = await page.evaluate((options) => window.show(options), { proxy: host.proxy, html: read.contents[0].text, theme: "dark" });
+  const app = await page.evaluate((options) => window.show(options), {
+    proxy: host.proxy,
+    html: read.contents[0].text,
+    theme: "dark",
+  });
   assert.equal(app.name, "husk");
   await page.evaluate((params) => window.bridge.sendToolInput({ arguments: params }), args);
   const result = call(name, args);
@@ -112,7 +117,11 @@ report.calls = called.length;
 const shown = await begin("execute_code", { session_id: "none", code: "1" });
 await shown.end();
 await shown.document.locator("[data-state=answered]").waitFor();
-await shown.document.getByText("There is no session", { exact: false }).or(shown.document.getByText("session", { exact: false })).first().waitFor();
+await shown.document
+  .getByText("There is no session", { exact: false })
+  .or(shown.document.getByText("session", { exact: false }))
+  .first()
+  .waitFor();
 await call("stop_session", { session_id });
 await browser.close();
 host.close();

@@ -1,6 +1,7 @@
 // A Chromium that is logged in, for the scenarios. Any violation of a policy, any error in the console and any exception
 // of the page fails the scenario.
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
@@ -49,6 +50,32 @@ export async function api(method, path, body) {
   });
   assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
   return answer.status === 204 ? null : answer.json();
+}
+
+export const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+// The checker is not part of the page, so pages that it checks are opened with bypassCSP.
+export async function checkAccess(page, where) {
+  await page.addScriptTag({ path: axe });
+  const violations = await page.evaluate(async () => {
+    const { violations: list } = await window.axe.run(document, { resultTypes: ["violations"], iframes: false });
+    return list.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`);
+  });
+  assert.deepEqual(violations, [], where);
+}
+
+// The screens of the page, with a session.
+export function addresses(session) {
+  const views = ["", "/terminal", "/files", "/variables", "/usage"].map((view) => `/ui/sessions/${session}${view}`);
+  const settings = ["", "/values", "/keys", "/doctor"].map((view) => `/ui/settings${view}`);
+  return ["/ui/", "/ui/new", ...views, "/ui/activity", "/ui/exports", ...settings];
+}
+
+export async function visit(page, address) {
+  await page.goto(origin + address);
+  await page.waitForSelector(".top");
+  await page.locator(".screen > *").first().waitFor();
+  await page.waitForLoadState("load");
 }
 
 export async function runCell(page, text) {

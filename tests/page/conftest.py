@@ -16,7 +16,7 @@ import harness  # noqa: E402
 import npm_packages  # noqa: E402
 from serving import Serving  # noqa: E402
 
-SECONDS = 150
+SECONDS = 600 if os.environ.get("HUSK_TEST_LONG") else 150
 
 
 @pytest.fixture(scope="session")
@@ -44,15 +44,37 @@ def serve(tmp_path):
 
 
 @pytest.fixture
-def play(scripts, tmp_path):
-    """Runs a scenario in a browser: play("short.mjs", serving)."""
+def begin(scripts, tmp_path):
+    """Starts a scenario in a browser; its process has the file `errors`."""
+    started = []
 
-    def run(script, serving, *args):
+    def begin_one(script, serving, *args):
         login = serving.husk("ui", "--print").stdout.strip()
         env = {**os.environ, "ORIGIN": serving.origin, "LOGIN": login, "KEY": serving.key, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
-        done = subprocess.run(["node", script, *args], cwd=scripts, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=SECONDS, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        errors = tmp_path / "errors.txt"
+        with errors.open("w") as stderr:
+            process = subprocess.Popen(["node", script, *args], cwd=scripts, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=stderr, text=True)
+        process.errors = errors
+        started.append(process)
+        return process
+
+    yield begin_one
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture
+def play(begin):
+    """Runs a scenario to its end: play("short.mjs", serving)."""
+
+    def run(script, serving, *args):
+        process = begin(script, serving, *args)
+        stdout, _ = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, stdout + process.errors.read_text()
+        return stdout
 
     return run

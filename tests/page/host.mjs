@@ -55,8 +55,8 @@ async function resolve(name) {
   const length = name.startsWith("@") ? 2 : 1;
   const folder = path.join(MODULES, ...words.slice(0, length));
   const rest = words.slice(length).join("/");
-  const { exports, module, main } = JSON.parse(await readFile(path.join(folder, "package.json")));
-  let found = exports?.[rest ? `./${rest}` : "."] ?? (rest ? null : (module ?? main));
+  const { exports, main } = JSON.parse(await readFile(path.join(folder, "package.json")));
+  let found = exports?.[rest ? `./${rest}` : "."] ?? (rest ? null : main);
   while (found && typeof found === "object") found = found[CONDITIONS.find((one) => one in found)];
   return path.join(folder, found || rest);
 }
@@ -68,7 +68,7 @@ function addressed(text) {
   });
 }
 
-async function module(target) {
+async function moduleAt(target) {
   const bare = target.startsWith("/m/");
   const file = bare ? await resolve(target.slice(3)) : path.join(MODULES, target.slice("/node_modules/".length));
   // Relative imports need the real address.
@@ -79,7 +79,12 @@ async function module(target) {
 function listen(answer) {
   return new Promise((done) => {
     const server = createServer(async (request, response) => {
-      const { type = "text/html; charset=utf-8", body, fields = {}, moved } = await answer(request.url).catch((error) => ({
+      const {
+        type = "text/html; charset=utf-8",
+        body,
+        fields = {},
+        moved,
+      } = await answer(request.url).catch((error) => ({
         body: String(error),
       }));
       response.writeHead(moved ? 302 : 200, { "Content-Type": type, ...(moved && { Location: moved }), ...fields });
@@ -90,7 +95,7 @@ function listen(answer) {
 }
 
 export async function startHost() {
-  const host = await listen(async (url) => (url === "/" ? { body: HOST } : module(url)));
+  const host = await listen(async (url) => (url === "/" ? { body: HOST } : moduleAt(url)));
   const proxy = await listen(async () => ({ body: PROXY, fields: { "Content-Security-Policy": POLICY } }));
   return {
     url: `http://127.0.0.1:${host.address().port}/`,

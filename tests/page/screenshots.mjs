@@ -25,7 +25,7 @@ await api("POST", `/v1/sessions/${loader}/runs`, { text: "input('Password: ')", 
 await api("POST", `/v1/sessions/${report}/runs`, { text: TRAIN, by: "claude-code", timeout: 0 });
 await page.getByText("waiting:").waitFor();
 await page.locator(".spark polyline").first().waitFor({ state: "attached" });
-await page.screenshot({ path: `${folder}/page-sessions.png` });
+await page.screenshot({ path: `${folder}/page-sessions.png`, clip: { x: 0, y: 0, width: 1280, height: 280 } });
 await page.goto(`${origin}/ui/sessions/${report}?run=2`);
 await page.locator(".seen img").waitFor();
 await page.getByText("epoch").last().waitFor();

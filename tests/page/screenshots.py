@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes the pictures of the page for the documentation: `make screenshots`."""
+"""Takes the pictures of the page and a recording of a terminal for the documentation: `make screenshots`."""
 
 import os
 import pathlib
@@ -9,10 +9,13 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+IMAGES = HERE.parents[1] / "docs" / "images"
 sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(IMAGES))
 
 import harness  # noqa: E402
 import npm_packages  # noqa: E402
+import recording  # noqa: E402
 from serving import Serving  # noqa: E402
 
 
@@ -25,7 +28,10 @@ def main():
         serving = Serving(folder / "home")
         try:
             env = {**os.environ, "ORIGIN": serving.origin, "LOGIN": serving.husk("ui", "--print").stdout.strip(), "KEY": serving.key}
-            return subprocess.run(["node", "screenshots.mjs", HERE.parents[1] / "docs" / "images"], cwd=folder, env=env, check=False).returncode
+            subprocess.run(["node", "screenshots.mjs", IMAGES], cwd=folder, env=env, check=True)
+            path = f"{pathlib.Path(harness.husk_binary()).parent}:{os.environ['PATH']}"
+            (IMAGES / "recording.svg").write_text(recording.draw({**serving.env, "PATH": path}))
+            return 0
         finally:
             serving.stop()
 

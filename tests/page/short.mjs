@@ -1,9 +1,18 @@
 // The page in a minute: login, a session, cells, streams, prompts, attacks of the output, what the model saw.
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import { api, callTool, launch, logIn, loginUrl, open, origin, runCell } from "./browser.mjs";
-
-const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+import {
+  addresses,
+  api,
+  callTool,
+  checkAccess,
+  launch,
+  logIn,
+  loginUrl,
+  open,
+  origin,
+  runCell,
+  visit,
+} from "./browser.mjs";
 
 // HTML of a session tries to reach the page, and shows how far it got.
 const ATTACK = `<p id="found">trying</p><script>
@@ -15,15 +24,6 @@ attempt("parent", () => parent.document.title);
 attempt("top", () => { top.location.href; return "read"; });
 fetch("/v1/me").then((r) => r.status, () => "refused").then((r) => { found.push("fetch=" + r); document.getElementById("found").textContent = found.join(" "); });
 </script>`;
-
-async function checkAccess(page, where) {
-  await page.addScriptTag({ path: axe }).catch(() => page.evaluate(() => null));
-  const violations = await page.evaluate(async () => {
-    const { violations: list } = await window.axe.run(document, { resultTypes: ["violations"], iframes: false });
-    return list.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`);
-  });
-  assert.deepEqual(violations, [], where);
-}
 
 async function start(page) {
   await logIn(page);
@@ -81,26 +81,13 @@ async function seen(page, session) {
 }
 
 async function screens(page, session) {
-  const views = ["", "/terminal", "/files", "/variables", "/usage"].map((view) => `/ui/sessions/${session}${view}`);
-  for (const address of [
-    "/ui/",
-    "/ui/new",
-    ...views,
-    "/ui/activity",
-    "/ui/exports",
-    "/ui/settings",
-    "/ui/settings/keys",
-  ]) {
-    await page.goto(origin + address);
-    await page.waitForSelector(".top");
-    await page.locator(".screen > *").first().waitFor();
-    await page.waitForLoadState("load");
+  for (const address of addresses(session)) {
+    await visit(page, address);
     await checkAccess(page, address);
   }
 }
 
 const browser = await launch();
-// The checker is not part of the page, so its policy does not hold for it.
 const { page, problems, calm } = await open(browser);
 const session = await start(page);
 await cells(page);

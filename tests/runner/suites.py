@@ -433,6 +433,7 @@ LONG = {
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
     "cluster": cluster_work,
     "dist": long_work("dist", "packages"),
+    "page": pytest_work([TESTS / "page" / "long" / "test_browsers.py"], env={"HUSK_TEST_LONG": "1"}),
     "pages": pytest_work([TESTS / "scripts" / "long" / "test_pages.py"], env={"HUSK_TEST_LONG": "1"}),
     "contrib": contrib_work,
     "fuzz": fuzz_work,
