@@ -183,6 +183,13 @@ def test_an_undo_that_fails_changes_nothing(client):
 
 
 
+def test_only_a_process_that_leads_its_session_is_taken(client):
+    """Code in the kernel decides which process says hello. PID 1 would later kill the session of that process."""
+    client.execute("x = 1\ndef in_copy():\n    if os.fork(): time.sleep(1000)\n")
+    assert client.checkpoint("save", name="a")["status"] == "failed"
+    assert client.execute("print(x)").out == b"1\n" and kept(client) == []
+
+
 def test_why_there_is_no_checkpoint_is_said(client):
     client.execute("cannot = 'polars is loaded'")
     answer = client.checkpoint("save", name="a")
@@ -223,7 +230,14 @@ def test_automatic_checkpoints_of_an_idle_session_are_dropped(start):
     wait_for(lambda: [c.get("name") for c in kept(client)] == ["a"])
     client.checkpoint("drop", name="a")
     wait_for(lambda: len(children(box)) == 1)
-    assert client.execute("print(x); os._exit(1)").end["restored"]["missing"] == [2], "the cell made one first"
+
+
+def test_the_first_cell_after_idleness_makes_a_checkpoint_first(start):
+    client = start("--checkpoints-idle-ms", "300", mode="auto")[1]
+    client.execute("x = 1; time.sleep(0.3)")
+    wait_for(lambda: kept(client))
+    wait_for(lambda: not kept(client))
+    assert client.execute("os._exit(1)").end["restored"] == {"run": 1, "missing": [2]}
     assert client.execute("print(x)").out == b"1\n"
 
 
