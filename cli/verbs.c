@@ -105,8 +105,10 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "allow", "DIR", "Let local programs import files from this folder, an absolute path. Can be repeated." }),
 		.examples = PAIRS(
 			{ "husk serve", "Serve programs on this machine." },
-			{ "husk serve --listen 0.0.0.0:8765 --tls-cert c.pem --tls-key k.pem --allow-host box.example.com",
-			  "Serve other machines, which use this name." }),
+			{ "husk serve --listen 0.0.0.0:8765 --tls-cert c.pem --tls-key k.pem",
+			  "Serve other machines, which use the address." },
+			{ "husk serve --listen 0.0.0.0:80 --behind-proxy --allow-host box.example.com",
+			  "Serve other machines through a proxy, which uses this name." }),
 		.codes = PAIRS({ "0", "A signal asked it to end." }, CODE_USAGE, CODE_SYSTEM),
 	},
 	[VERB_UI] = {

@@ -149,7 +149,7 @@ static void the_other_server_gets_the_path_that_was_checked(void **state)
 	assert_int_equal(escaped.status, 200);
 	assert_string_equal(text_of(&escaped, "id"), session);
 	AUTO(reply_release) struct reply origin =
-		api_call("GET", "http://a/v1/sessions/sales/runs?limit=1", NULL, NULL);
+		api_call("GET", "http://husk/v1/sessions/sales/runs?limit=1", NULL, NULL);
 	assert_int_equal(origin.status, 200);
 	assert_non_null(json_object_get(origin.json, "runs"));
 	AUTO(reply_release) struct reply number = call("GET", "/runs/a%3Fb%20c", NULL, NULL);
