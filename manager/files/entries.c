@@ -10,6 +10,7 @@
 #include "manager/files/upload.h"
 #include "manager/model/cause.h"
 #include "manager/model/handle.h"
+#include "manager/model/tenant.h"
 #include "manager/model/token.h"
 
 /* An export may have this many times the bytes that a session can hold. This leaves room for holes, and for hard
@@ -183,6 +184,9 @@ static void on_source_session(void *ctx, const struct session_record *found, con
 	const char *id = b->items[b->at].session_id;
 	AUTO(fail_release) struct fail why = { 0 };
 	b->job = NULL;
+	/* A session of another tenant does not exist for this one. */
+	if (found && !tenant_is_same(found->thread, b->conversation))
+		found = NULL;
 	if (f)
 		fail_copy(&why, f);
 	else if (!found && !streq(id, b->session_id))

@@ -32,6 +32,12 @@ bool tenant_owns(const char *tenant, const char *conversation)
 	return streq(owner, tenant);
 }
 
+bool tenant_is_same(const char *conversation, const char *other)
+{
+	AUTO(freep) char *owner = tenant_of(conversation);
+	return tenant_owns(owner, other);
+}
+
 const char *tenant_inner_id(const char *conversation)
 {
 	size_t n = name_length(conversation);

@@ -28,6 +28,8 @@ char *tenant_conversation(const char *tenant, const char *id);
 char *tenant_of(const char *conversation);
 /* True if the conversation belongs to the tenant. */
 bool tenant_owns(const char *tenant, const char *conversation);
+/* True if both conversations belong to the same tenant. */
+bool tenant_is_same(const char *conversation, const char *other);
 /* The id without the tenant, as the tenant's programs know it. Points into the full id. */
 const char *tenant_inner_id(const char *conversation);
 

@@ -4,6 +4,7 @@
 #include "base/work.h"
 #include "manager/line/run.h"
 #include "manager/model/cause.h"
+#include "manager/model/tenant.h"
 #include "manager/registry/own-id.h"
 
 /* A worker job that reads and writes the conversation's files. */
@@ -28,6 +29,8 @@ int conversation_check(const struct conversation *c, const char *owner, const ch
 {
 	if (c->id && streq(c->id, owner))
 		return 0;
+	if (c->id && !tenant_is_same(c->id, owner))
+		return cause_no_session(f, session);
 	return cause_set(
 		f, FAIL_FOREIGN, CAUSE_OTHER_CONVERSATION,
 		"Session '%.64s' belongs to another conversation. Use a session from your own conversation or create a new one.",

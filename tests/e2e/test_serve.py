@@ -332,6 +332,28 @@ def test_tenants_do_not_see_each_other(serving):
         serving.call("DELETE", f"/v1/sessions/{one}", key=key).ok()
 
 
+# evidence: http-tenants
+def test_a_session_of_another_tenant_is_like_a_missing_one(serving):
+    """Wherever a request names a session that is not in its path."""
+    red = serving.husk("keys", "add", "red-2", "--tenant", "red-2").stdout.strip()
+    blue = serving.husk("keys", "add", "blue-2", "--tenant", "blue-2").stdout.strip()
+    session, own = serving.create(key=red), serving.create(key=blue)
+
+    def answers(named):
+        copied = serving.call("POST", f"/v1/sessions/{own}/imports", {"files": [{"session": named, "path": "a"}]}, key=blue).ok()
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "execute_code", "arguments": {"session_id": named, "code": "1"}, "_meta": harness.modern_meta()}}
+        tool = serving.call("POST", "/mcp", call, key=blue, fields={
+            "MCP-Protocol-Version": harness.MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "execute_code",
+            "Accept": "application/json, text/event-stream"}).ok()
+        text = tool.json["result"]["content"][0]["text"].splitlines()[0]
+        return copied.body.decode().replace(named, "ID"), text.replace(named, "ID")
+
+    assert answers(session) == answers("a" * 26)
+    for key, one in ((red, session), (blue, own)):
+        serving.call("DELETE", f"/v1/sessions/{one}", key=key).ok()
+
+
 def test_mcp_over_the_same_address(serving):
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": harness.modern_meta()}}
     reply = serving.call("POST", "/mcp", message, fields={"MCP-Protocol-Version": harness.MODERN, "Mcp-Method": "tools/list",
