@@ -6,7 +6,7 @@
 #include "manager/json/codec.h"
 
 struct create_body {
-	const char *language, *name, *image, *cwd;
+	const char *language, *name, *image, *on, *cwd;
 	struct arg_switch network;
 	json_t *dependencies, *env, *secrets, *labels;
 	uint64_t memory, disk;
@@ -72,6 +72,9 @@ static const struct arg create_table[] = {
 	{ "disk", ARG_SIZE, offsetof(struct create_body, disk),
 	  .description = "Size of the home directory, such as \"10g\"; default: CONTAINER_HOME_SIZE.",
 	  .example = "\"10g\"" },
+	{ "on", ARG_STRING, offsetof(struct create_body, on), ARG_NONEMPTY, .max = 64,
+	  .description = "Host of CONTAINER_POOL on which it runs; default: the one with the most free memory.",
+	  .example = "\"gpu\"" },
 	{ "image", ARG_STRING, offsetof(struct create_body, image), ARG_NONEMPTY, .max = 64,
 	  .description = "Name of an image that the operator offers.", .example = "\"science\"" },
 	{ 0 },
@@ -156,6 +159,7 @@ static void post_session(struct exchange *x)
 	struct create_request request = { .runtime = runtime_find(body->language),
 					  .name = body->name,
 					  .image = body->image,
+					  .on = body->on,
 					  .network = body->network.on,
 					  .limits = { body->memory, body->disk, body->cpus },
 					  .cwd = body->cwd,

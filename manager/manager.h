@@ -130,6 +130,7 @@ struct create_request {
 	const char *name;   /* usable instead of the id within the conversation; NULL = none */
 	const char *labels; /* for programs that manage sessions: a JSON object of texts; NULL = none */
 	const char *image;  /* the name of one of CONTAINER_IMAGES; NULL = the runtime's own */
+	const char *on;	    /* a host of CONTAINER_POOL; NULL = any */
 	bool network;
 	const struct strv *allow; /* the hosts that it may reach (rules.h); NULL = all that the operator allows */
 	const struct dependency *dependencies;

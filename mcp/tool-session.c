@@ -12,7 +12,7 @@ struct create_args {
 	struct arg_switch network;
 	json_t *dependencies;
 	json_t *env, *secrets;
-	const char *name, *cwd, *image;
+	const char *name, *cwd, *image, *on;
 	uint64_t memory, disk;
 	double cpus;
 };
@@ -90,6 +90,12 @@ static const char *language_choice(size_t i)
 		"image", ARG_STRING, offsetof(struct create_args, image), ARG_HIDDEN | ARG_NONEMPTY, .max = 64         \
 	}
 
+/* Likewise with the hosts of a pool. */
+#define ON_ARG                                                                                                         \
+	{                                                                                                              \
+		"on", ARG_STRING, offsetof(struct create_args, on), ARG_HIDDEN | ARG_NONEMPTY, .max = 64               \
+	}
+
 static const struct arg create_table[] = {
 	LANGUAGE_ARG,
 	NETWORK_ARG(0),
@@ -101,6 +107,7 @@ static const struct arg create_table[] = {
 	NAME_ARG,
 	LIMIT_ARGS,
 	IMAGE_ARG,
+	ON_ARG,
 	{ 0 },
 };
 
@@ -115,6 +122,7 @@ static const struct arg offline_create_table[] = {
 	NAME_ARG,
 	LIMIT_ARGS,
 	IMAGE_ARG,
+	ON_ARG,
 	{ 0 },
 };
 
@@ -189,17 +197,24 @@ static char *create_describe(const struct tool_env *env)
 	return buf_steal_str(&b);
 }
 
+static void add_choice(json_t *properties, const char *name, const char *description, const struct strv *choices)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < choices->n; i++)
+		json_array_append_new(list, json_string(choices->v[i]));
+	json_object_set_new(properties, name,
+			    json_pack("{s:s, s:s, s:o}", "type", "string", "description", description, "enum", list));
+}
+
 static void create_extend(json_t *properties, const struct tool_env *env)
 {
-	const struct strv *names = &env->config->image_names;
-	if (!names->n)
-		return;
-	json_t *list = json_array();
-	for (size_t i = 0; i < names->n; i++)
-		json_array_append_new(list, json_string(names->v[i]));
-	json_object_set_new(properties, "image",
-			    json_pack("{s:s, s:s, s:o}", "type", "string", "description",
-				      "Another image, prepared by the person who runs this server.", "enum", list));
+	const struct config *c = env->config;
+	if (c->image_names.n)
+		add_choice(properties, "image", "Another image, prepared by the person who runs this server.",
+			   &c->image_names);
+	if (c->pool_names.n)
+		add_choice(properties, "on", "The host that it runs on; usually the one with the most free memory.",
+			   &c->pool_names);
 }
 
 /* The network that the session got; a list has only what the operator allows. */
@@ -272,6 +287,7 @@ static struct op *create_start(struct call *call, const void *data, struct fail 
 		&(struct create_request){ .runtime = runtime,
 					  .name = args->name,
 					  .image = args->image,
+					  .on = args->on,
 					  .network = args->network.on,
 					  .allow = hosts_decode(args->network.list, &allow),
 					  .dependencies = dependencies,

@@ -124,11 +124,13 @@ static void judge(struct part *p, const struct engine_answer *a)
 		}
 		doctor_judge_fence(&p->checks, &d->config, a->fence);
 		break;
+	case ENGINE_QUERY_HOSTS:
+		doctor_judge_hosts(&p->checks, &a->hosts);
+		break;
 	case ENGINE_QUERY_IMAGES:
 	case ENGINE_QUERY_CONTAINER:
 	case ENGINE_QUERY_STATS:
 	case ENGINE_QUERY_HOST:
-	case ENGINE_QUERY_HOSTS:
 		break;
 	}
 }
@@ -370,7 +372,10 @@ static void on_start(void *ctx)
 	const struct runtime *runtimes = runtime_list(&n);
 	struct engine_capabilities can = engine_capabilities(d->engine);
 	add_query(d, is_cluster(d) ? "kubectl" : "docker client", ENGINE_QUERY_CLIENT);
-	add_query(d, "endpoint", ENGINE_QUERY_PLACE);
+	if (can.several_hosts)
+		add_query(d, "hosts", ENGINE_QUERY_HOSTS);
+	else
+		add_query(d, "endpoint", ENGINE_QUERY_PLACE);
 	add_query(d, "engine", ENGINE_QUERY_VERSION);
 	if (can.reports_machine)
 		add_query(d, "engine info", ENGINE_QUERY_INFO);

@@ -57,6 +57,24 @@ void doctor_judge_cluster(struct checks *c, const struct config *config, const s
 				      "no CONTAINER_REGISTRY: the nodes must have the images");
 }
 
+/* New sessions go to the hosts that answer. */
+void doctor_judge_hosts(struct checks *c, const struct engine_hosts *hosts)
+{
+	size_t up = 0;
+	for (size_t i = 0; i < hosts->n; i++)
+		up += !hosts->v[i].failure;
+	for (size_t i = 0; i < hosts->n; i++) {
+		const struct engine_host *h = &hosts->v[i];
+		AUTO(freep) char *title = xasprintf("host %s", h->name);
+		if (h->failure)
+			checks_add(c, title, up ? CHECK_WARN : CHECK_FAIL,
+				   "check its endpoint in CONTAINER_POOL, and that `docker ps` answers there", "%s",
+				   h->failure);
+		else
+			checks_add(c, title, CHECK_OK, NULL, "answers, %.1f GiB of memory", gib(h->memory));
+	}
+}
+
 void doctor_judge_engine(struct checks *c, const struct engine_version *engine)
 {
 	bool docker = !*engine->name || streq(engine->name, "Engine");

@@ -152,7 +152,14 @@ const struct setting config_settings[] = {
 	  DESCRIBE(CONTAINERS, "Container runtime of the engine to use. `runsc` is gVisor (docs/gvisor.md).",
 		   "runsc") },
 	{ STRING("CONTAINER_ENGINE", engine), .fallback = "docker",
-	  DESCRIBE(CONTAINERS, "Where sessions run: `docker`, or `kubernetes` (docs/kubernetes.md).", "kubernetes") },
+	  DESCRIBE(CONTAINERS,
+		   "Where sessions run: `docker`, `pool` (docs/pool.md), or `kubernetes` (docs/kubernetes.md).",
+		   "kubernetes") },
+	{ STRING("CONTAINER_POOL", pool), .usual = "none",
+	  DESCRIBE(CONTAINERS,
+		   "Docker hosts that share the sessions, as NAME=ENDPOINT with commas: context:NAME, tcp://HOST:PORT "
+		   "with TLS, ssh://USER@HOST or unix:///PATH.",
+		   "big=context:big, gpu=ssh://husk@10.0.0.3") },
 	{ STRING("CONTAINER_REGISTRY", registry), .usual = "none",
 	  DESCRIBE(CONTAINERS,
 		   "Registry that the nodes of a cluster pull Husk's images from: HOST[:PORT][/FOLDER]. `husk setup` "

@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "manager/model/config-private.h"
 #include "manager/model/networks.h"
+#include "manager/model/pool.h"
 #include "manager/model/runtime.h"
 
 /* Memory that the interpreter, PID 1 and page tables need in addition to full tmpfs mounts. */
@@ -187,19 +188,34 @@ const char *config_client(const struct config *c)
 	return c->engine && streq(c->engine, "kubernetes") ? c->kubectl : c->docker;
 }
 
-/* Engines that exist, and names that people may try because the design mentions them. */
-static int check_engine(const struct config *c, struct fail *f)
+static int check_pool(struct config *c, struct fail *f)
 {
-	static const char *const planned[] = { "podman", "pool" };
+	AUTO(pool_hosts_release) struct pool_hosts hosts = { 0 };
+	if (c->pool && pool_hosts_parse(c->pool, &hosts, f) < 0)
+		return fail_wrap(f, "setting CONTAINER_POOL");
+	for (size_t i = 0; i < hosts.names.n; i++)
+		strv_add(&c->pool_names, hosts.names.v[i]);
+	if (c->pool)
+		return 0;
+	fail_set(f, FAIL_INVALID, "setting CONTAINER_POOL: CONTAINER_ENGINE=pool needs a list of hosts");
+	return fail_hint(f, "For example: CONTAINER_POOL='big=context:big, gpu=ssh://husk@10.0.0.3'");
+}
+
+/* Engines that exist, and names that people may try because the design mentions them. */
+static int check_engine(struct config *c, struct fail *f)
+{
+	static const char *const planned[] = { "podman" };
 	if (streq(c->engine, "docker") || streq(c->engine, "kubernetes"))
 		return check_kubernetes(c, f);
+	if (streq(c->engine, "pool"))
+		return check_pool(c, f);
 	for (size_t i = 0; i < ARRAY_LEN(planned); i++)
 		if (streq(c->engine, planned[i]))
 			return fail_set(
 				f, FAIL_INVALID,
-				"setting CONTAINER_ENGINE: this version of Husk does not support '%s' yet; use docker or kubernetes",
+				"setting CONTAINER_ENGINE: this version of Husk does not support '%s' yet; use docker, pool or kubernetes",
 				c->engine);
-	return fail_set(f, FAIL_INVALID, "setting CONTAINER_ENGINE: '%.100s' is not one of: docker, kubernetes",
+	return fail_set(f, FAIL_INVALID, "setting CONTAINER_ENGINE: '%.100s' is not one of: docker, pool, kubernetes",
 			c->engine);
 }
 
@@ -429,6 +445,7 @@ void config_release(struct config *c)
 	strv_release(&c->private_networks);
 	rules_release(&c->network_rules);
 	strv_release(&c->image_names);
+	strv_release(&c->pool_names);
 	strv_release(&c->image_references);
 	strv_release(&c->values);
 	strv_release(&c->file);

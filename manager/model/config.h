@@ -108,10 +108,12 @@ struct config {
 	char *engine;  /* CONTAINER_ENGINE: the name of an engine (manager/engine/open.h) */
 	char *kubectl; /* HUSK_KUBECTL: the client to run, default "kubectl" */
 	char *kubernetes_context, *kubernetes_namespace; /* context NULL = kubectl's current one */
-	char *advertise;     /* HUSK_ADVERTISE: ADDRESS:PORT of `husk serve` for other servers; NULL = none */
-	char *registry;	     /* CONTAINER_REGISTRY: where images are kept; NULL = the nodes have them */
-	const char *meminfo; /* file that states the machine's memory; NULL = /proc/meminfo. Not a setting */
-	const char *helper;  /* the husk program, which runs children that outlive us; NULL = this one. Not a setting */
+	char *advertise;	/* HUSK_ADVERTISE: ADDRESS:PORT of `husk serve` for other servers; NULL = none */
+	char *pool;		/* CONTAINER_POOL: the hosts (pool.h); NULL = none */
+	struct strv pool_names; /* of its hosts */
+	char *registry;		/* CONTAINER_REGISTRY: where images are kept; NULL = the nodes have them */
+	const char *meminfo;	/* file that states the machine's memory; NULL = /proc/meminfo. Not a setting */
+	const char *helper; /* the husk program, which runs children that outlive us; NULL = this one. Not a setting */
 
 	struct strv values;	  /* NAME=value pairs given by the caller, which take precedence */
 	bool without_environment; /* the environment is not read */

@@ -1,4 +1,5 @@
 #include "manager/registry/gc.h"
+#include "manager/model/pool.h"
 
 #include <time.h>
 
@@ -19,6 +20,7 @@ struct gc {
 	struct rows_load *load;
 	struct store_job *job;
 	struct engine_task *task;
+	struct strv away;	    /* hosts that did not answer */
 	struct strv present, ended; /* names of all containers, and of those that have ended */
 	size_t at;		    /* index in ended */
 	struct strv warm; /* warm containers of dead servers: id, owner, container and mark ("" = none) of each */
@@ -52,7 +54,9 @@ static bool is_present(const struct gc *g, const char *container)
 	for (size_t i = 0; i < g->present.n; i++)
 		if (streq(g->present.v[i], container))
 			return true;
-	return false;
+	/* A host that does not answer may still have it. */
+	const char *host = pool_host_of(container);
+	return host && strv_find(&g->away, host) != SIZE_MAX;
 }
 
 /* True for a session that has ended although its row does not say so. A live server records the end of its own
@@ -246,6 +250,8 @@ static void on_containers(void *ctx, const struct engine_answer *answer, const s
 		if (!c->running && c->created <= now && now - c->created >= g->spec.config->orphan_min_age)
 			strv_add(&g->ended, c->name);
 	}
+	for (size_t i = 0; i < answer->containers.away.n; i++)
+		strv_add(&g->away, answer->containers.away.v[i]);
 	folders_sweep(g->spec.loop, g->spec.config, &g->present);
 	g->load = rows_load(&(struct rows_spec){
 		.loop = g->spec.loop, .config = g->spec.config, .store = g->spec.store, .fn = on_rows, .ctx = g });
@@ -286,6 +292,7 @@ struct gc *gc_free(struct gc *g)
 	store_cancel(g->job);
 	if (g->task)
 		g->spec.engine->ops->task_cancel(g->task);
+	strv_release(&g->away);
 	strv_release(&g->present);
 	strv_release(&g->ended);
 	strv_release(&g->warm);

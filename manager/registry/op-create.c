@@ -6,6 +6,7 @@
  *   limits        asks for the machine's memory and CPUs, if a limit needs them check_machine()
  *   image         adapts the image that the request names, if any               take_image()
  *   packages      finds or builds an image with the dependencies, if any        take_packages()
+ *   host          chooses a host, if the engine has several                     take_host()
  *   slot          claims a slot in the store, or is refused                     take_slot()
  *   container     takes a warm container or starts a new one                    start()
  *   fence         waits for the firewall rules, if the session has a network    ready()
@@ -39,6 +40,7 @@ struct create_op {
 	struct limits limits;
 	struct create_network network;
 	struct engine_query *query; /* resources of the engine's machine */
+	char *on, *host;	    /* the wanted host, and the chosen one; NULL = any, or there are none */
 	char *wanted_image;	    /* name of the image; NULL = the runtime's own */
 	struct fitting_wait *fitting;
 	struct deps_wait *deps; /* waits for the image with the dependencies */
@@ -66,6 +68,7 @@ static void read_secrets(struct create_op *o);
 static void check_machine(struct create_op *o);
 static void take_image(struct create_op *o);
 static void take_packages(struct create_op *o);
+static void take_host(struct create_op *o);
 static void take_slot(struct create_op *o);
 static void start(struct create_op *o);
 static void prove(struct create_op *o);
@@ -81,6 +84,7 @@ static struct session_entry_spec spec_of(const struct create_op *o)
 	return (struct session_entry_spec){ .runtime = o->request.runtime,
 					    .image = o->image,
 					    .conversation = o->op.conversation->id,
+					    .host = o->host,
 					    .network = o->network.container,
 					    .limits = o->limits };
 }
@@ -98,6 +102,14 @@ static int refuse_uncut(const struct engine *e, struct fail *f)
 static int check_network(const struct registry *r, const struct create_network *network, struct fail *f)
 {
 	return !network->container && !engine_capabilities(r->engine).cuts_network ? refuse_uncut(r->engine, f) : 0;
+}
+
+static int check_on(const struct registry *r, const struct create_request *req, struct fail *f)
+{
+	if (!req->on || engine_capabilities(r->engine).several_hosts)
+		return 0;
+	cause_set(f, FAIL_INVALID, CAUSE_NOT_SUPPORTED, "on: sessions run on one host, which has no name here");
+	return fail_hint(f, "Leave it out. CONTAINER_ENGINE=pool uses several hosts.");
 }
 
 static int check_name(const char *name, struct fail *f)
@@ -135,7 +147,8 @@ static void copy_wanted(struct create_op *o, const struct create_request *req)
 	o->wanted_image = req->image ? xstrdup(req->image) : NULL;
 	o->secrets = joined(&req->secrets);
 	o->request.secrets = (struct secret_names){ 0 };
-	o->request.image = NULL;
+	o->on = req->on ? xstrdup(req->on) : NULL;
+	o->request.image = o->request.on = NULL;
 	o->request.env = NULL;
 	o->request.allow = NULL;
 	o->request.cwd = o->request.name = o->request.labels = NULL;
@@ -147,6 +160,7 @@ struct op *manager_create(struct conversation *c, const struct create_request *r
 	AUTO(create_network_release) struct create_network network = { 0 };
 	if (create_network_choose(&network, c->registry->config, req, f) < 0 ||
 	    check_network(c->registry, &network, f) < 0 || check_name(req->name, f) < 0 ||
+	    check_on(c->registry, req, f) < 0 ||
 	    (req->image && fitting_check(c->registry->config, req->runtime, req->image, f) < 0) ||
 	    limits_choose(&limits, c->registry->config, &req->limits, f) < 0 ||
 	    deps_check(req->runtime, req->dependencies, req->n_dependencies, f) < 0 ||
@@ -244,8 +258,9 @@ static void check_machine(struct create_op *o)
 {
 	struct registry *r = o->op.registry;
 	AUTO(fail_release) struct fail f = { 0 };
-	struct query_spec query = { .kind = ENGINE_QUERY_INFO, .done = on_machine, .ctx = o };
-	if (!limits_need_machine(r->config, &o->request.limits) || !engine_capabilities(r->engine).reports_machine) {
+	struct query_spec query = { .kind = ENGINE_QUERY_INFO, .subject = o->on, .done = on_machine, .ctx = o };
+	struct engine_capabilities can = engine_capabilities(r->engine);
+	if (!limits_need_machine(r->config, &o->request.limits) || (!can.reports_machine && !can.several_hosts)) {
 		take_image(o);
 		return;
 	}
@@ -300,14 +315,14 @@ static void on_dependencies(void *ctx, const char *image, const char *versions, 
 	free(o->image);
 	o->image = xstrdup(image);
 	o->versions = xstrdup(versions);
-	take_slot(o);
+	take_host(o);
 }
 
 static void take_packages(struct create_op *o)
 {
 	size_t n = o->request.n_dependencies;
 	if (!n) {
-		take_slot(o);
+		take_host(o);
 		return;
 	}
 	o->deps = deps_get(o->op.registry->deps, &(struct deps_request){ .runtime = o->request.runtime,
@@ -317,6 +332,38 @@ static void take_packages(struct create_op *o)
 									 .on_output = on_install_output,
 									 .on_done = on_dependencies,
 									 .ctx = o });
+}
+
+/* --- host -------------------------------------------------------------------------------------------------------- */
+
+static void on_host(void *ctx, const struct engine_answer *answer, const struct fail *f)
+{
+	struct create_op *o = ctx;
+	AUTO(fail_release) struct fail why = { 0 };
+	if (f)
+		fail_copy(&why, f);
+	else
+		o->host = xstrdup(answer->host);
+	o->query = o->op.registry->engine->ops->query_free(o->query);
+	if (why.kind)
+		op_fail(&o->op, &why);
+	else
+		take_slot(o);
+}
+
+static void take_host(struct create_op *o)
+{
+	struct engine *e = o->op.registry->engine;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct place_spec place = { .on = o->on, .memory = o->limits.memory, .network = o->request.network };
+	struct query_spec query = { .kind = ENGINE_QUERY_HOST, .place = &place, .done = on_host, .ctx = o };
+	if (!engine_capabilities(e).several_hosts) {
+		take_slot(o);
+		return;
+	}
+	o->query = e->ops->query(e, &query, &f);
+	if (!o->query)
+		op_fail(&o->op, &f);
 }
 
 /* --- slot -------------------------------------------------------------------------------------------------------- */
@@ -596,6 +643,8 @@ static void create_op_free(struct op *op)
 	secret_set_unref(o->values);
 	free(o->secrets);
 	free(o->wanted_image);
+	free(o->on);
+	free(o->host);
 	for (size_t i = 0; o->wanted && i < o->request.n_dependencies; i++) {
 		free((char *)o->wanted[i].name);
 		free((char *)o->wanted[i].version);

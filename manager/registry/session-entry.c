@@ -7,6 +7,7 @@
 #include "manager/deps/set.h"
 #include "manager/gate/gate.h"
 #include "manager/model/cause.h"
+#include "manager/model/pool.h"
 #include "manager/model/token.h"
 #include "manager/registry/claims.h"
 #include "manager/registry/conversation.h"
@@ -202,8 +203,10 @@ static struct session_entry *join(struct registry *r, const char *conversation)
 
 struct session_entry *session_entry_new(struct registry *r, const struct session_entry_spec *spec)
 {
-	char container[CONTAINER_NAME_SIZE];
-	token_make_container(container);
+	char token[CONTAINER_NAME_SIZE];
+	token_make_container(token);
+	AUTO(freep) char *container =
+		spec->host ? xasprintf("%s%c%s", token, POOL_SEPARATOR, spec->host) : xstrdup(token);
 	struct session_entry *entry = join(r, spec->conversation);
 	struct session_spec session = spec_for(entry, spec);
 	session.container = container;

@@ -8,6 +8,7 @@ struct session_entry_spec {
 	const struct runtime *runtime;
 	const char *image;
 	const char *conversation;
+	const char *host; /* where its container goes; NULL = the engine has no hosts */
 	bool network;
 	struct limits limits;
 };

@@ -351,7 +351,9 @@ struct warm *warm_new(struct registry *r)
 	struct warm *w = new0(struct warm);
 	w->registry = r;
 	w->timer = timer_new(r->loop, on_time, w);
-	for (size_t i = 0; i < r->config->warm_pool.n; i++)
+	/* A create chooses its host first, and none is chosen before it is needed. */
+	bool none = engine_capabilities(r->engine).several_hosts;
+	for (size_t i = 0; !none && i < r->config->warm_pool.n; i++)
 		if (r->config->warm_pool.v[i].max)
 			w->shelves[w->n++].size = &r->config->warm_pool.v[i];
 	return w;

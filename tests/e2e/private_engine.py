@@ -34,9 +34,9 @@ def image_of(language):
 
 class PrivateEngine(harness.Engine):
     """Not running at first: call start(). Use it as a context manager: leaving it ends and removes
-    everything. `config` is a daemon.json."""
+    everything. `config` is a daemon.json. Engines of different names can run at the same time."""
 
-    def __init__(self, languages=("python",), config=None):
+    def __init__(self, languages=("python",), config=None, name="private-engine"):
         self.wanted = [image_of(language) for language in languages]
         self.image = self.wanted[0]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="husk-engine-"))
@@ -47,7 +47,7 @@ class PrivateEngine(harness.Engine):
         self.host = f"unix://{self.socket}"
         self.settings = {"DOCKER_HOST": self.host, "DOCKER_CONTEXT": None}
         self.log = self.folder / "dockerd.log"
-        self.kept = harness.build_dir() / "private-engine"
+        self.kept = harness.build_dir() / name
         self.kept.mkdir(exist_ok=True)
         self.lock = open(self.kept / "lock", "w", encoding="ascii")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
@@ -221,12 +221,12 @@ def kill(pid, signo):
 
 
 @contextlib.contextmanager
-def running(languages=("python",), config=None):
+def running(languages=("python",), config=None, name="private-engine"):
     """A private engine that answers and has the images of these languages. If the engine cannot use data kept from an
     earlier run, the data is deleted and the start is tried once more.
     """
     for attempt in (1, 2):
-        engine = PrivateEngine(languages, config)
+        engine = PrivateEngine(languages, config, name)
         try:
             engine.start().prepare()
             break

@@ -1,6 +1,7 @@
 /* manager/engine/pool over three fake engines. */
 #include "base/alloc.h"
 #include "manager/engine/pool/pool.h"
+#include "manager/model/config.h"
 #include "manager/model/runtime.h"
 #include "tests/fake-engine/fake-pid1.h"
 #include "tests/unit/unit.h"
@@ -74,6 +75,8 @@ static void on_created(void *ctx UNUSED, const struct engine_created *created UN
 
 static void on_answer(void *ctx UNUSED, const struct engine_answer *a, const struct fail *f)
 {
+	/* Both stay valid. */
+	b.query = b.pool->ops->query_free(b.query);
 	buf_reset(&b.text);
 	if (a && a->kind == ENGINE_QUERY_HOST)
 		snprintf(b.host, sizeof(b.host), "%s", a->host);
@@ -362,6 +365,22 @@ static void bad_settings_are_explained(void **state)
 	}
 }
 
+static void a_pool_needs_its_hosts(void **state)
+{
+	static const char *const values[] = { NULL, "a=nowhere" };
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		struct config c;
+		setenv("CONTAINER_ENGINE", "pool", 1);
+		if (values[i])
+			setenv("CONTAINER_POOL", values[i], 1);
+		assert_int_equal(config_load(&c, NULL, &b.fail), -1);
+		assert_memory_equal(b.fail.message, "setting CONTAINER_POOL: ", 24);
+		config_release(&c);
+	}
+	unsetenv("CONTAINER_ENGINE");
+	unsetenv("CONTAINER_POOL");
+}
+
 static void a_containers_name_has_its_host(void **state)
 {
 	assert_string_equal(pool_host_of("husk-abc.gpu"), "gpu");
@@ -385,6 +404,7 @@ int main(void)
 		TEST(unfinished_calls_are_dropped),
 		TEST(hosts_are_read_from_the_setting),
 		TEST(bad_settings_are_explained),
+		TEST(a_pool_needs_its_hosts),
 		TEST(a_containers_name_has_its_host),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,8 +61,11 @@ static void check_ended(struct host *h, const struct fail *f)
 
 static void measure(struct host *h, const struct engine_stats *stats)
 {
-	h->used = h->promised = 0;
-	h->containers = stats->n;
+	/* Containers that were placed during the measurement may not be in it. */
+	h->promised -= h->promised_before;
+	h->containers = stats->n + h->placed - h->placed_before;
+	h->placed -= h->placed_before;
+	h->used = 0;
 	for (size_t i = 0; i < stats->n; i++)
 		h->used += stats->v[i].memory;
 }
@@ -97,6 +100,8 @@ static void check_next(struct host *h, enum host_check step)
 		.kind = kinds[step], .fence = step == CHECK_FENCE ? &h->pool->fence : NULL, .done = on_checked, .ctx = h
 	};
 	h->checking = step;
+	h->promised_before = h->promised;
+	h->placed_before = h->placed;
 	h->check = h->engine->ops->query(h->engine, &spec, &f);
 	if (!h->check)
 		check_ended(h, &f);
@@ -187,6 +192,7 @@ struct host *hosts_choose(struct pool *p, const struct place_spec *place, struct
 			best = &p->hosts[i];
 	if (best) {
 		best->promised += place->memory;
+		best->placed++;
 		best->containers++;
 		return best;
 	}

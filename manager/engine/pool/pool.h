@@ -26,7 +26,10 @@ struct host {
 	uint64_t memory;   /* of the machine, in bytes */
 	uint64_t used;	   /* by its containers, when that was last measured */
 	uint64_t promised; /* to containers that were placed since */
-	size_t containers;
+	size_t containers, placed;
+	/* When the current check began. */
+	uint64_t promised_before;
+	size_t placed_before;
 };
 
 struct pool {

@@ -31,9 +31,12 @@ struct engine_query {
 
 static void answer(struct engine_query *q)
 {
-	const struct fail *f = q->failure.kind ? &q->failure : NULL;
-	/* The callback may free the query. */
-	q->done(q->ctx, f ? NULL : &q->answer, f);
+	/* The callback may free the query, and uses the answer after that. */
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(engine_answer_release) struct engine_answer found = q->answer;
+	fail_move(&f, &q->failure);
+	q->answer = (struct engine_answer){ .kind = q->kind };
+	q->done(q->ctx, f.kind ? NULL : &found, f.kind ? &f : NULL);
 }
 
 /* --- what is collected --------------------------------------------------------------------------------------------- */
