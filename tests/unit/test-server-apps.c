@@ -46,11 +46,11 @@ static void tools_name_the_document_only_for_clients_that_show_it(void **state)
 	struct rig *r = *state;
 	json_auto_t *with = ask(r, "tools/list", META_APPS), *without = ask(r, "tools/list", META);
 	assert_int_equal(count_tools(with, true), 3);
-	assert_string_equal(text_at(with, "result|tools|7|name"), "show_run");
-	assert_string_equal(text_at(with, "result|tools|7|_meta|ui|visibility|0"), "app");
+	assert_string_equal(text_at(with, "result|tools|8|name"), "show_run");
+	assert_string_equal(text_at(with, "result|tools|8|_meta|ui|visibility|0"), "app");
 	assert_string_equal(text_at(with, "result|cacheScope"), "private");
 	assert_int_equal(count_tools(without, true), 0);
-	assert_int_equal(count_tools(without, false), 7);
+	assert_int_equal(count_tools(without, false), 8);
 	assert_string_equal(text_at(without, "result|cacheScope"), "public");
 }
 
