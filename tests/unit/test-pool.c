@@ -228,6 +228,15 @@ static void a_host_that_is_away_gets_no_containers(void **state)
 	assert_false(b.closed);
 }
 
+/* A failure that does not take the host down. */
+static void a_failed_list_is_not_requested_again(void **state)
+{
+	assert_string_not_equal(choose(NULL, false), "");
+	fake_fail(b.fakes[2], FAKE_QUERY, 1, FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "refused");
+	assert_string_equal(list(ENGINE_QUERY_CONTAINERS), "away: gpu\n");
+	assert_string_equal(list(ENGINE_QUERY_CONTAINERS), "");
+}
+
 static void without_any_host_the_reasons_are_listed(void **state)
 {
 	for (size_t i = 0; i < HOSTS; i++)
@@ -395,6 +404,7 @@ int main(void)
 		TEST(containers_are_spread),
 		TEST(calls_go_to_the_host_of_the_container),
 		TEST(a_host_that_is_away_gets_no_containers),
+		TEST(a_failed_list_is_not_requested_again),
 		TEST(without_any_host_the_reasons_are_listed),
 		TEST(a_lost_host_is_noticed_by_its_events),
 		TEST(a_host_that_returns_gets_its_firewall_rules_first),

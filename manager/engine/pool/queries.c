@@ -20,6 +20,7 @@ struct engine_query {
 	struct host *host; /* of the current part; NULL = none */
 	bool one;	   /* goes to this host only */
 	bool *asked;	   /* for each host */
+	bool *answered;	   /* for each host; only of lists */
 	size_t n_asked;
 	struct engine_query *inner;
 	struct engine_answer answer; /* what was collected */
@@ -86,7 +87,7 @@ static bool collect(struct engine_query *q, const struct engine_answer *part)
 
 static void ask_next(struct engine_query *q);
 
-/* A host that does not answer is left out of lists. */
+/* A host that does not answer is left out of lists. It is not asked again: it could fail in the same way each time. */
 static bool may_miss(const struct engine_query *q, const struct fail *f)
 {
 	bool lists =
@@ -111,7 +112,6 @@ static void on_part(void *ctx, const struct engine_answer *part, const struct fa
 	if (f) {
 		host_failed(q->host, f);
 		if (may_miss(q, f)) {
-			q->asked[q->host - q->pool->hosts] = false;
 			engine->ops->query_free(ended);
 			ask_next(q);
 			return;
@@ -130,6 +130,7 @@ static void on_part(void *ctx, const struct engine_answer *part, const struct fa
 		engine->ops->query_free(ended);
 		return;
 	}
+	q->answered[q->host - q->pool->hosts] = true;
 	engine->ops->query_free(ended);
 	ask_next(q);
 }
@@ -177,7 +178,7 @@ static void all_asked(struct engine_query *q)
 	else if (q->kind == ENGINE_QUERY_FENCE)
 		remember_fence(q);
 	for (size_t i = 0; q->kind == ENGINE_QUERY_CONTAINERS && i < p->n; i++)
-		if (!q->asked[i])
+		if (!q->answered[i])
 			strv_add(&q->answer.containers.away, p->hosts[i].name);
 	answer(q);
 }
@@ -292,6 +293,7 @@ struct engine_query *pool_query(struct engine *e, const struct query_spec *spec,
 	q->pool = p;
 	q->kind = q->answer.kind = spec->kind;
 	q->asked = xcalloc(p->n, sizeof(*q->asked));
+	q->answered = xcalloc(p->n, sizeof(*q->answered));
 	q->subject = spec->subject ? xstrdup(spec->subject) : NULL;
 	q->done = spec->done;
 	q->ctx = spec->ctx;
@@ -333,6 +335,7 @@ struct engine_query *pool_query_free(struct engine_query *q)
 	free((char *)q->fence.image);
 	free((char *)q->fence.owner);
 	free(q->asked);
+	free(q->answered);
 	free(q->on);
 	free(q->subject);
 	free(q);
