@@ -149,6 +149,39 @@ static void the_database_does_not_contain_the_value(void **state)
 	expect_open("local", "KEY", "KEY a.example:443  the-first-value;");
 }
 
+static void on_version(void *ctx, const char *text, const struct fail *f)
+{
+	forget();
+	buf_add_str(&got.text, text);
+	on_done(ctx, f);
+}
+
+static char *read_version(void)
+{
+	forget();
+	store_secrets_version(b.store, on_version, NULL);
+	await();
+	return xstrdup(buf_str(&got.text));
+}
+
+/* The clock of the server that stored OTHER is a day ahead. */
+static void each_change_makes_another_version(void **state)
+{
+	put("local", "KEY", NULL, "the-first-value");
+	put("local", "OTHER", NULL, "the-other-value");
+	bench_sql(&b, "UPDATE secrets SET changed = changed + 86400000 WHERE name = 'OTHER'");
+	AUTO(freep) char *first = read_version(), *again = read_version();
+	assert_string_equal(first, again);
+	bench_sql(&b, "UPDATE secrets SET changed = changed + 1 WHERE name = 'KEY'");
+	AUTO(freep) char *second = read_version();
+	assert_string_not_equal(first, second);
+	bench_sql(&b, "DELETE FROM secrets WHERE name = 'KEY'");
+	put("local", "THIRD", NULL, "the-third-value");
+	bench_sql(&b, "UPDATE secrets SET changed = changed + 5 WHERE name = 'THIRD'");
+	AUTO(freep) char *third = read_version();
+	assert_string_not_equal(second, third);
+}
+
 static void a_tenant_has_a_limit(void **state)
 {
 	for (int i = 0; i < SECRETS_MAX; i++) {
@@ -173,6 +206,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_removed_secret_is_gone),
 	TEST(a_secret_cannot_be_redirected_in_the_database),
 	TEST(the_database_does_not_contain_the_value),
+	TEST(each_change_makes_another_version),
 	TEST(a_tenant_has_a_limit),
 };
 
