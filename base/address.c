@@ -48,7 +48,10 @@ static bool is_private(const struct sockaddr *sa)
 		return true;
 	if (sa->sa_family != AF_INET6)
 		return is_private4(((const struct sockaddr_in *)sa)->sin_addr);
+	static const uint8_t own_nat64[6] = { 0, 0x64, 0xff, 0x9b, 0, 1 }; /* a network's own translation to IPv4 */
 	const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+	if (memcmp(a->s6_addr, own_nat64, sizeof(own_nat64)) == 0)
+		return true;
 	return (a->s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_SITELOCAL(a) || IN6_IS_ADDR_V4COMPAT(a) ||
 	       (embedded(a, &inner) && is_private4(inner));
 }

@@ -13,17 +13,18 @@ static void private_addresses_are_recognised(void **state)
 		const char *text;
 		bool is_public;
 	} addresses[] = {
-		{ "8.8.8.8", true },	      { "203.0.113.7", true },
-		{ "172.32.0.1", true },	      { "100.128.0.1", true },
-		{ "10.0.0.1", false },	      { "172.16.0.1", false },
-		{ "172.31.255.255", false },  { "192.168.1.1", false },
-		{ "100.64.0.1", false },      { "169.254.169.254", false },
-		{ "127.8.8.8", false },	      { "0.0.0.0", false },
-		{ "2001:db8::1", true },      { "::1", false },
-		{ "fd00::1", false },	      { "fe80::1", false },
-		{ "::ffff:10.0.0.1", false }, { "64:ff9b::a00:1", false },
-		{ "2002:a00:1::1", false },   { "::", false },
-		{ "::10.0.0.1", false },      { "ff02::1", false },
+		{ "8.8.8.8", true },	       { "203.0.113.7", true },
+		{ "172.32.0.1", true },	       { "100.128.0.1", true },
+		{ "10.0.0.1", false },	       { "172.16.0.1", false },
+		{ "172.31.255.255", false },   { "192.168.1.1", false },
+		{ "100.64.0.1", false },       { "169.254.169.254", false },
+		{ "127.8.8.8", false },	       { "0.0.0.0", false },
+		{ "2001:db8::1", true },       { "::1", false },
+		{ "fd00::1", false },	       { "fe80::1", false },
+		{ "::ffff:10.0.0.1", false },  { "64:ff9b::a00:1", false },
+		{ "2002:a00:1::1", false },    { "::", false },
+		{ "::10.0.0.1", false },       { "ff02::1", false },
+		{ "64:ff9b:1::a00:1", false },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
 		struct sockaddr_in v4 = { .sin_family = AF_INET };
