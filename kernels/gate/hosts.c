@@ -36,8 +36,11 @@ static int listen_on(uint32_t address, uint16_t port)
 
 static void close_listeners(struct hosts *all, struct host *h)
 {
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->n; i++) {
+		/* A child before its exec still has the descriptor, so closing it here would leave it in the epoll set. */
+		(void)epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, h->listeners[i].fd, NULL);
 		closep(&h->listeners[i].fd);
+	}
 	all->n_listeners -= h->n;
 	h->n = 0;
 	free(take_ptr(h->listeners));
