@@ -69,7 +69,7 @@ def test_a_timeout_that_kills_the_kernel_restores_it(client):
     assert client.execute("print(x)").out == b"1\n"
 
 
-def test_a_death_between_two_cells_is_told_by_the_next(client):
+def test_a_death_between_two_cells_is_reported_by_the_next(client):
     client.execute("x = 1")
     client.checkpoint("save", name="a")
     client.execute("import threading\nthreading.Timer(0.1, os._exit, [7]).start()")
@@ -241,7 +241,7 @@ def test_the_first_cell_after_idleness_makes_a_checkpoint_first(start):
     assert client.execute("print(x)").out == b"1\n"
 
 
-def test_copies_are_no_processes_of_the_session(start):
+def test_copies_are_not_processes_of_the_session(start):
     """They are spared when the others are ended, and end with the session."""
     box, client = start()
     client.execute("x = 1")

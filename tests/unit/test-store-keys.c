@@ -315,7 +315,7 @@ static void the_streams_of_a_tenant_are_counted(void **state)
 	assert_fine(&a);
 }
 
-static void streams_of_a_dead_server_stop_to_count(void **state)
+static void streams_of_a_dead_server_stop_counting(void **state)
 {
 	AUTO(answer_release) struct answer a = { 0 };
 	set_limits("acme", (struct tenant_limits){ .streams = 2 });
@@ -431,7 +431,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_tenant_cannot_exceed_its_limits),
 	TEST(the_memory_of_a_tenant_is_one_sum),
 	TEST(the_streams_of_a_tenant_are_counted),
-	TEST(streams_of_a_dead_server_stop_to_count),
+	TEST(streams_of_a_dead_server_stop_counting),
 };
 
 int main(void)
