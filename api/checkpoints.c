@@ -15,7 +15,7 @@ static const char *action_choice(size_t i)
 
 static const struct arg checkpoint_table[] = {
 	{ "action", ARG_STRING, offsetof(struct checkpoint_body, action), .choice = action_choice,
-	  .description = "`undo` returns to the checkpoint.", .example = "\"undo\"" },
+	  .description = "Default: save. `undo` returns to the checkpoint.", .example = "\"undo\"" },
 	{ "name", ARG_STRING, offsetof(struct checkpoint_body, name), ARG_REQUIRED | ARG_NONEMPTY, .max = 128,
 	  .description = "Its name; for `undo` and `drop` also the number of the run after which it was made.",
 	  .example = "\"before_merge\"" },
@@ -53,7 +53,8 @@ static void post_checkpoint(struct exchange *x)
 }
 
 static const struct route_answer checkpoint_answers[] = {
-	{ 200, "Checkpoints", NULL, "All `checkpoints`; `saved` is the new one, `restored` what an undo lacks." }, { 0 }
+	{ 200, "Checkpoints", NULL, "All `checkpoints`; `saved` is the new one, `restored` the result of an undo." },
+	{ 0 }
 };
 
 const struct route routes_checkpoints[] = {
