@@ -290,7 +290,9 @@ const struct probe probes[] = {
 	CALL("pid 1", "tgkill", "", SYS_tgkill, 1, 1, 0),
 	CALL("pid 1", "pidfd_open", "", SYS_pidfd_open, 1, 0),
 	CALL("pid 1", "prlimit", "", SYS_prlimit64, 1, RLIMIT_NOFILE, 0, 0),
-	CALL("pid 1", "sched_setscheduler", "", SYS_sched_setscheduler, 1, SCHED_OTHER, (long)&no_priority),
+	/* PID 1 has this flag (base/slice.h). Only root may remove it, whatever a filter says. */
+	CALL("pid 1", "sched_setscheduler", "", SYS_sched_setscheduler, 1, SCHED_OTHER | SCHED_RESET_ON_FORK,
+	     (long)&no_priority),
 	CALL("pid 1", "sched_setaffinity", "", SYS_sched_setaffinity, 1, sizeof(all_cpus), (long)all_cpus),
 	CALL("pid 1", "setpriority", "", SYS_setpriority, PRIO_PROCESS, 1, 0),
 	/* A user without processes: if no filter rejects the call, it finds no process (ESRCH) and changes nothing. */

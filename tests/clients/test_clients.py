@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(180, func_only=True)
 
 LEGACY = "2025-11-25"
 TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session",
-         "session_info"]
+         "session_info", "checkpoint"]
 PNG = b"\x89PNG\r\n\x1a\n"
 # Takes some 10 ms on a quiet machine. A call that waits for the end of the cancelled cell takes far longer than this.
 AT_ONCE_MS = 5000

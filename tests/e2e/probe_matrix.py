@@ -124,7 +124,7 @@ ROWS = {
                         {f"CAP_{name}" for name in CAPABILITIES}),
     "a read-only root": (lambda f: f.drop_flag("--read-only"), {"a writable root file system"}),
     "a pid namespace": (lambda f: f.add("--pid", "host"), {"see the host's processes", "share the host's process ids"}),
-    "a network namespace": (lambda f: f.set("--network", "host").drop("--hostname"), {"share the host's network"}),
+    "a network namespace": (lambda f: f.set("--network", "host").drop("--hostname").drop("--sysctl"), {"share the host's network"}),
     "an ipc namespace": (lambda f: f.set("--ipc", "host"), {"share the host's shared memory"}),
     "a uts namespace": (lambda f: f.drop("--hostname").add("--uts", "host"), {"share the host's name"}),
     "no devices": (lambda f: f.add(*[w for path in DEVICES for w in ("--device", f"/dev/null:{path}")]), set(DEVICES)),

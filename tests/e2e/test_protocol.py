@@ -12,7 +12,7 @@ from harness import LEGACY, META, MODERN, build_dir, modern_meta, wait_until
 
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
 TOOLS = ["create_session", "execute_code", "execute_terminal", "import_files", "export_files", "stop_session",
-         "session_info"]
+         "session_info", "checkpoint"]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ def sections():
     found = {}
     for part in PAGE.split("\n## ")[1:]:
         name = part.split("\n", 1)[0]
-        if re.fullmatch(r"[a-z]+_[a-z]+", name):
+        if re.fullmatch(r"[a-z]+(_[a-z]+)?", name):
             found[name] = {argument: (bool(star), values, meaning) for star, argument, values, meaning in ROW.findall(part)}
     return found
 

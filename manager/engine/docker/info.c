@@ -472,5 +472,5 @@ int info_read(struct engine_answer *ret, const char *text, size_t n, struct fail
 	case ENGINE_QUERY_HOSTS:
 		break;
 	}
-	return -1;
+	return info_not_understood(f, ret->kind);
 }

@@ -197,12 +197,18 @@ static void print_number(uint8_t *block, size_t at, size_t n, uint64_t value)
 	memcpy(block + at, text, n - 1);
 }
 
+static void print_text(uint8_t *block, size_t at, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n && text[i]; i++)
+		block[at + i] = (uint8_t)text[i];
+}
+
 static int put_header(struct layer *l, const struct entry *e, const char *name, const char *link, struct fail *f)
 {
 	uint8_t block[BLOCK] = { 0 };
 	unsigned sum = 0;
-	memcpy(block, name, MIN(strlen(name), (size_t)100));
-	memcpy(block + 157, link, MIN(strlen(link), (size_t)100));
+	print_text(block, F_NAME, name);
+	print_text(block, F_LINK, link);
 	print_number(block, F_MODE, e->mode);
 	print_number(block, F_UID, 0);
 	print_number(block, F_GID, 0);
@@ -297,8 +303,9 @@ static int take_block(struct layer *l, struct fail *f)
 	}
 	if (++l->zeros < 2)
 		return 0;
-	if (put(l, zeros, BLOCK, f) < 0 || put(l, zeros, BLOCK, f) < 0)
-		return -1;
+	for (int i = 0; i < 2; i++)
+		if (put(l, zeros, BLOCK, f) < 0)
+			return -1;
 	l->complete = true;
 	return 0;
 }
