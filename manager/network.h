@@ -24,7 +24,7 @@ struct network_denial {
 };
 struct network_info {
 	bool open;	   /* the container has a network, behind the fence */
-	const char *rules; /* what the gate lets through, separated by spaces; "!" = refused. NULL = it has no gate */
+	const char *rules; /* what the gate lets through (rules_to_text()); NULL = it has no gate */
 	const struct network_connection *connections;
 	size_t n_connections;
 	const struct network_denial *denials; /* since this server has the session */

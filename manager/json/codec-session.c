@@ -47,6 +47,8 @@ json_t *session_rules_encode(const char *rules)
 {
 	json_t *out = json_array();
 	for (const char *p = rules + strspn(rules, " "); *p; p += strspn(p, " ")) {
+		/* The mark is for the store. */
+		p += *p == '+';
 		size_t n = strcspn(p, " ");
 		/* The address of an endpoint is the operator's business. */
 		json_array_append_new(out, json_stringn(p, strcspn(p, " =")));

@@ -291,7 +291,7 @@ bool rules_equal(const struct rules *a, const struct rules *b)
 	bool same = a->n == b->n;
 	for (size_t i = 0; same && i < a->n; i++)
 		same = same_hosts(&a->v[i], &b->v[i]) && a->v[i].deny == b->v[i].deny && a->v[i].tcp == b->v[i].tcp &&
-		       streq(a->v[i].entry, b->v[i].entry);
+		       a->v[i].personal == b->v[i].personal && streq(a->v[i].entry, b->v[i].entry);
 	return same;
 }
 
@@ -316,6 +316,7 @@ static int change(struct rules *r, const char *entry, bool deny, struct fail *f)
 			     0;
 	for (size_t k = 0; result == 0 && k < added.n; k++) {
 		added.v[k].deny = deny;
+		added.v[k].personal = !deny;
 		result = push(&kept, &added.v[k], f);
 	}
 	if (result == 0) {
@@ -480,6 +481,59 @@ int rules_narrow(struct rules *ret, const struct rules *ceiling, const struct ru
 	return 0;
 }
 
+/* True if one rule of the ceiling allows all of a rule that has been in force. */
+static bool is_whole(const struct rule *ceiling, const struct rule *rule)
+{
+	if (ceiling->deny || narrower(rule, ceiling) != rule || (rule->tcp && !ceiling->tcp) ||
+	    !rule->address != !ceiling->address || (rule->address && !streq(rule->address, ceiling->address)))
+		return false;
+	if (ceiling->first)
+		return rule->first >= ceiling->first && rule->last <= ceiling->last;
+	return rule->first == rule->last && (!rule->first || has_port(ceiling, rule->first));
+}
+
+/* The part of a rule on one port. */
+static int lower_port(struct rules *ret, const struct rule *rule, uint16_t port, const struct rule *ceiling,
+		      struct fail *f)
+{
+	struct rule part = *rule;
+	part.first = part.last = port;
+	return meet(ret, &part, ceiling, f);
+}
+
+static int lower_one(struct rules *ret, const struct rule *rule, const struct rules *ceiling, struct fail *f)
+{
+	bool whole = rule->deny || rule->personal;
+	int r = 0;
+	for (size_t i = 0; i < ceiling->n; i++)
+		whole |= is_whole(&ceiling->v[i], rule);
+	if (whole) {
+		struct rule copy;
+		rule_copy(&copy, rule);
+		return push(ret, &copy, f);
+	}
+	for (size_t i = 0; r == 0 && i < ceiling->n; i++) {
+		if (rule->first || !ceiling->v[i].first)
+			r = meet(ret, rule, &ceiling->v[i], f);
+		else if ((r = lower_port(ret, rule, 80, &ceiling->v[i], f)) == 0)
+			/* An entry of a list means the ports of the ceiling; a rule has only these two. */
+			r = lower_port(ret, rule, 443, &ceiling->v[i], f);
+	}
+	return r;
+}
+
+int rules_lower(struct rules *r, const struct rules *ceiling, struct fail *f)
+{
+	struct rules kept = { 0 };
+	int result = 0;
+	for (size_t i = 0; result == 0 && i < r->n; i++)
+		result = lower_one(&kept, &r->v[i], ceiling, f);
+	if (result == 0)
+		rules_copy(r, &kept);
+	rules_release(&kept);
+	return result;
+}
+
 /* --- as text ----------------------------------------------------------------------------------------------------- */
 
 char *rule_text(const struct rule *r)
@@ -502,7 +556,7 @@ char *rules_to_text(const struct rules *r)
 	struct buf text = { 0 };
 	for (size_t i = 0; i < r->n; i++) {
 		AUTO(freep) char *one = rule_text(&r->v[i]);
-		buf_printf(&text, "%s%s%s", i ? " " : "", r->v[i].deny ? "!" : "", one);
+		buf_printf(&text, "%s%s%s", i ? " " : "", r->v[i].deny ? "!" : r->v[i].personal ? "+" : "", one);
 	}
 	return buf_steal_str(&text);
 }
@@ -511,11 +565,13 @@ int rules_from_text(struct rules *r, const char *text, struct fail *f)
 {
 	for (const char *p = text + strspn(text, " "); *p; p += strspn(p, " ")) {
 		size_t n = strcspn(p, " ");
-		bool deny = *p == '!';
-		AUTO(freep) char *entry = xstrndup(p + deny, n - deny);
+		bool deny = *p == '!', personal = *p == '+';
+		size_t mark = deny || personal;
+		AUTO(freep) char *entry = xstrndup(p + mark, n - mark);
 		if (rules_add(r, entry, f) < 0)
 			return -1;
 		r->v[r->n - 1].deny = deny;
+		r->v[r->n - 1].personal = personal;
 		p += n;
 	}
 	return 0;

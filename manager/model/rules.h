@@ -27,6 +27,7 @@ struct rule {
 	char *name;	      /* lower case; "example.com" for *.example.com */
 	bool below;	      /* *.name */
 	bool deny;	      /* refuses what another rule allows */
+	bool personal;	      /* a person allowed it in a running session, whatever the operator's list says */
 	bool tcp;	      /* any bytes */
 	uint16_t first, last; /* ports; 0 = not written: 80 and 443 */
 	char *address;	      /* of an endpoint, numeric; NULL = the name is resolved */
@@ -60,12 +61,16 @@ bool rules_know(const struct rules *r, const char *name);
  * ceiling. Everything else is added to left_out, as it was written. -1 with f if there are too many rules. */
 int rules_narrow(struct rules *ret, const struct rules *ceiling, const struct rules *wanted, struct strv *left_out,
 		 struct fail *f);
+/* Removes what the ceiling does not allow from the rules of a session that another server created. Denials and what a
+ * person allowed stay. -1 with f if there are too many rules; r is then unchanged. */
+int rules_lower(struct rules *r, const struct rules *ceiling, struct fail *f);
 /* The entry for one rule, in a form that rules_add() accepts. The caller owns it. */
 char *rule_text(const struct rule *r);
 /* The same for all rules: the entries as they were written, each once, in their order. */
 void rules_entries(const struct rules *r, struct strv *ret);
 
-/* All rules as one text, and back: for the store. Sets are written as their hosts. The caller owns the text. */
+/* All rules as one text, and back: for the store. Sets are written as their hosts, denials with '!' before them, and
+ * what a person allowed with '+'. The caller owns the text. */
 char *rules_to_text(const struct rules *r);
 int rules_from_text(struct rules *r, const char *text, struct fail *f);
 

@@ -155,6 +155,26 @@ static void make_gate(struct session_entry *entry)
 	gate_attach(entry->gate, session_dispatch(entry->session));
 }
 
+/* The settings of this server bound what the previous server allowed. Rules that cannot be lowered allow nothing. */
+static void lower_rules(const struct session_entry *entry, struct rules *rules)
+{
+	const struct config *c = entry->registry->config;
+	static const struct rules none;
+	AUTO(fail_release) struct fail f = { 0 };
+	struct rules before = { 0 };
+	if (c->network_enabled && !c->network_allow)
+		return;
+	rules_copy(&before, rules);
+	if (rules_lower(rules, c->network_enabled ? &c->network_rules : &none, &f) < 0) {
+		log_warning("session %s: its network rules cannot be kept: %s", session_id(entry->session), f.message);
+		rules_release(rules);
+	}
+	if (!rules_equal(rules, &before))
+		log_info("session %s: its network reaches less, because the settings allow less",
+			 session_id(entry->session));
+	rules_release(&before);
+}
+
 /* Before the claim, so that no code runs without rules. Rules that cannot be read allow nothing. */
 static void open_gate(struct session_entry *entry)
 {
@@ -165,6 +185,11 @@ static void open_gate(struct session_entry *entry)
 	if (rules_from_text(&rules, entry->rules, &f) < 0) {
 		log_warning("session %s: its network rules cannot be read: %s", session_id(entry->session), f.message);
 		rules_release(&rules);
+	}
+	if (entry->adopted) {
+		lower_rules(entry, &rules);
+		free(entry->rules);
+		entry->rules = rules_to_text(&rules);
 	}
 	if (gate_set_rules(entry->gate, &rules, &f) < 0)
 		log_warning("session %s: %s", session_id(entry->session), f.message);

@@ -204,6 +204,54 @@ static void a_list_can_only_narrow_the_ceiling(void **state)
 	narrow_to("", "a.example", "", "a.example");
 }
 
+static void lower_to(const char *ceiling, const char *rules, const char *want)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(rules_release) struct rules top = parsed(ceiling);
+	AUTO(rules_release) struct rules r = { 0 };
+	assert_int_equal(rules_from_text(&r, rules, &f), 0);
+	assert_int_equal(rules_lower(&r, &top, &f), 0);
+	AUTO(freep) char *got = rules_to_text(&r);
+	assert_string_equal(got, want);
+}
+
+/* evidence: gate-ceiling */
+static void rules_of_a_session_follow_a_lower_ceiling(void **state)
+{
+	lower_to("a.example", "a.example b.example", "a.example");
+	lower_to("", "a.example *.b.example model=10.1.2.3:8000", "");
+	lower_to("x.b.example", "*.b.example", "x.b.example");
+	lower_to("db:5433-5440", "db:5430-5435", "db:5433-5435");
+	lower_to("a.example:443", "a.example", "a.example:443");
+	lower_to("a.example", "a.example:443/tcp", "a.example:443");
+	lower_to("model=10.1.2.3:8000", "model=10.1.2.3:8000", "model=10.1.2.3:8000");
+	lower_to("model=10.9.9.9:8000", "model=10.1.2.3:8000", "");
+	lower_to("model:8000", "model=10.1.2.3:8000", "");
+	/* A rule without ports does not get those of the ceiling. */
+	lower_to("a.example:8443 model=10.1.2.3:8000", "a.example model", "");
+	/* Rules that the ceiling allows stay as they are, in their order, however often they are lowered. */
+	lower_to("*.example a.example a.example:443", "a.example !a.example x.example:80",
+		 "a.example !a.example x.example:80");
+	/* A person may allow more than the ceiling. */
+	lower_to("a.example", "!a.example +b.example:1-2 +model=[::1]:9 c.example",
+		 "!a.example +b.example:1-2 +model=[::1]:9");
+}
+
+static void a_lowered_list_has_a_limit(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(rules_release) struct rules r = parsed("*.example"), top = { 0 };
+	for (int i = 0; i < RULES_MAX; i++) {
+		AUTO(freep) char *entry = xasprintf("n%d.example", i);
+		assert_int_equal(rules_add(&top, entry, &f), 0);
+	}
+	assert_int_equal(rules_lower(&r, &top, &f), 0);
+	assert_int_equal(r.n, RULES_MAX);
+	AUTO(rules_release) struct rules two = parsed("*.example x.other *.example");
+	assert_int_equal(rules_lower(&two, &top, &f), -1);
+	assert_int_equal(two.n, 3);
+}
+
 static void changes_decide_from_then_on(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
@@ -225,6 +273,9 @@ static void changes_decide_from_then_on(void **state)
 	assert_non_null(rules_find(&r, "model", 8000));
 	assert_int_equal(rules_deny(&r, "*.org.", &f), 0);
 	assert_null(rules_find(&r, "files.example.org", 443));
+	AUTO(freep) char *text = rules_to_text(&r);
+	assert_string_equal(
+		text, "*.example.org model=10.1.2.3:8000 !files.example.org +files.example.org:443 +model !*.org");
 	assert_int_equal(rules_allow(&r, "10.0.0.1", &f), -1);
 	assert_int_equal(rules_deny(&r, "nope nope", &f), -1);
 }
@@ -237,15 +288,24 @@ static void copies_are_equal(void **state)
 	assert_true(rules_equal(&copy, &r));
 	copy.v[0].deny = true;
 	assert_false(rules_equal(&copy, &r));
+	rules_copy(&copy, &r);
+	copy.v[0].personal = true;
+	assert_false(rules_equal(&copy, &r));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entries_are_parsed),	       cmocka_unit_test(bad_entries_are_explained),
-		cmocka_unit_test(long_entries_are_refused),    cmocka_unit_test(rules_match_names_and_ports),
-		cmocka_unit_test(sets_expand_to_their_hosts),  cmocka_unit_test(a_list_can_only_narrow_the_ceiling),
-		cmocka_unit_test(changes_decide_from_then_on), cmocka_unit_test(copies_are_equal),
+		cmocka_unit_test(entries_are_parsed),
+		cmocka_unit_test(bad_entries_are_explained),
+		cmocka_unit_test(long_entries_are_refused),
+		cmocka_unit_test(rules_match_names_and_ports),
+		cmocka_unit_test(sets_expand_to_their_hosts),
+		cmocka_unit_test(a_list_can_only_narrow_the_ceiling),
+		cmocka_unit_test(changes_decide_from_then_on),
+		cmocka_unit_test(copies_are_equal),
+		cmocka_unit_test(rules_of_a_session_follow_a_lower_ceiling),
+		cmocka_unit_test(a_lowered_list_has_a_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

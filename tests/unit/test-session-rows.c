@@ -210,6 +210,46 @@ static void an_adopted_session_is_removed_by_its_labels(void **state)
 	assert_int_equal(fake_count(fake), 0);
 }
 
+static void on_network(void *ctx UNUSED, const struct network_info *info, const struct fail *f)
+{
+	got.done = true;
+	if (f)
+		fail_copy(&got.fail, f);
+	got.detail = info && info->rules ? xstrdup(info->rules) : NULL;
+}
+
+static void expect_rules(const char *id, const char *rules)
+{
+	manager_free(manager);
+	open_server();
+	forget();
+	assert_non_null(manager_network(
+		conversation, &(struct network_request){ .session_id = id, .on_done = on_network }, &got.fail));
+	FAKE_UNTIL(fake, got.done);
+	assert_false(got.fail.kind);
+	assert_string_equal(got.detail, rules);
+}
+
+/* evidence: gate-ceiling */
+static void an_adopted_session_reaches_no_more_than_the_settings_allow(void **state)
+{
+	AUTO(strv_release) struct strv list = { 0 };
+	strv_add_all(&list, "a.example", "b.example:443", NULL);
+	forget();
+	assert_non_null(manager_create(
+		conversation,
+		&(struct create_request){ .runtime = runtime_find("python"), .allow = &list, .on_done = on_created },
+		&got.fail));
+	FAKE_UNTIL(fake, got.done);
+	AUTO(freep) char *id = take_ptr(got.session);
+	expect_rules(id, "a.example b.example:443");
+	b.config.network_allow = xstrdup("a.example:443 b.example");
+	assert_int_equal(rules_parse(&b.config.network_rules, b.config.network_allow, &got.fail), 0);
+	expect_rules(id, "a.example:443 b.example:443");
+	b.config.network_enabled = false;
+	expect_rules(id, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +264,7 @@ int main(void)
 		TEST(texts_of_the_store_are_cleaned_in_lists),
 		TEST(a_list_has_the_pods_of_a_cluster),
 		TEST(an_adopted_session_is_removed_by_its_labels),
+		TEST(an_adopted_session_reaches_no_more_than_the_settings_allow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
