@@ -294,6 +294,29 @@ struct husk_run {
 	const char *input;
 };
 
+/* A copy of a session's interpreter, which the session keeps. */
+struct husk_checkpoint {
+	const char *name; /* NULL = the session made it by itself */
+	uint64_t run;	  /* variables are as they were after this run; 0 = before the first */
+	uint64_t age_ms;
+	uint64_t bytes; /* of memory that only this copy holds */
+	size_t n_lost;
+	const char *const *lost; /* what it lacks, such as threads and connections */
+};
+
+/* The gaps of an interpreter after a checkpoint took its place. */
+struct husk_restored {
+	const char *name; /* NULL = the session had made the checkpoint by itself */
+	uint64_t run;	  /* variables are as they were after this run; 0 = before the first */
+	size_t n_missing;
+	const uint64_t *missing; /* numbers of the runs whose effects are gone */
+	size_t n_lost;
+	const char *const *lost;
+	size_t n_files;
+	const char *const *files; /* in /workspace, that have changed since; files are never restored */
+	int more_files;		  /* not 0: there are more such files */
+};
+
 /* A value or display in one or several forms. */
 struct husk_part {
 	const char *type; /* "text/plain", "image/png", "text/html", … */
@@ -346,6 +369,7 @@ struct husk_result {
 	/* For the ending "waiting": the prompt, and whether typed text is hidden. NULL otherwise. */
 	const char *prompt;
 	int password;
+	const struct husk_restored *restored; /* a checkpoint took the place of the interpreter; NULL = none did */
 };
 void husk_result_free(struct husk_result *r);
 /* The value's plain text; "" if there is none. Valid as long as the result. Accepts NULL. */
@@ -393,6 +417,9 @@ struct husk_look {
 	size_t n_variables;
 	const struct husk_variable *const *variables; /* the largest first */
 	uint64_t more_variables;		      /* number of variables that are not listed */
+	size_t n_checkpoints;
+	const struct husk_checkpoint *const *checkpoints; /* the oldest first */
+	const char *no_checkpoints;			  /* why there are none, or no new ones; NULL = there may be */
 };
 /* Returns the status of a session without running code in it. If keep_alive is not 0, this counts as use of the
  * session. husk_look() and husk_look_free() are the names in HUSK_0.1; the struct keeps its name. */
@@ -441,6 +468,34 @@ struct husk_wholeness {
 void husk_wholeness_free(struct husk_wholeness *w);
 struct husk_error *husk_is_complete(struct husk_conversation *c, const char *session, const char *code,
 				    const struct husk_wait *wait, struct husk_wholeness **ret) HUSK_MUST_CHECK;
+
+/* --- checkpoints -------------------------------------------------------------------------------------------------- */
+
+/* Python sessions keep copies of their interpreter (docs/undo.md). Files are not part of them. These calls fail with kind
+ * "busy", cause "interpreter_busy" while a cell runs; "invalid", "cannot_answer" if the session cannot have checkpoints;
+ * "invalid" for a wrong name and for the ninth one; "not_found" if there is no such checkpoint, with a hint that lists
+ * those that there are. */
+
+/* The answer of each of these calls. */
+struct husk_checkpoints {
+	const struct husk_checkpoint *saved;  /* by husk_checkpoint(); NULL otherwise */
+	const struct husk_restored *restored; /* by husk_undo(); NULL otherwise */
+	const char *note;		      /* by husk_undo(): the same in words; NULL otherwise */
+	size_t n;
+	const struct husk_checkpoint *const *v; /* all that there are now, the oldest first */
+};
+void husk_checkpoints_free(struct husk_checkpoints *c);
+/* Makes a checkpoint. The name has 1 to 64 letters, digits, '-', '_' and '.', a letter first; a checkpoint of the same
+ * name is replaced. */
+struct husk_error *husk_checkpoint(struct husk_conversation *c, const char *session, const char *name,
+				   const struct husk_wait *wait, struct husk_checkpoints **ret) HUSK_MUST_CHECK;
+/* Returns to the checkpoint of this name, or, if the name is NULL, to the one that was made after this run. */
+struct husk_error *husk_undo(struct husk_conversation *c, const char *session, const char *name, uint64_t run,
+			     const struct husk_wait *wait, struct husk_checkpoints **ret) HUSK_MUST_CHECK;
+/* Drops a checkpoint, chosen in the same way. */
+struct husk_error *husk_checkpoint_drop(struct husk_conversation *c, const char *session, const char *name,
+					uint64_t run, const struct husk_wait *wait,
+					struct husk_checkpoints **ret) HUSK_MUST_CHECK;
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 

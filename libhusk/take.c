@@ -173,6 +173,9 @@ struct husk_look *take_status(const struct session_details *details)
 	fill_runs(&o->pool, l, details);
 	fill_disks(&o->pool, l, details->status);
 	fill_variables(&o->pool, l, details->status);
+	l->checkpoints = take_checkpoint_list(&o->pool, details->status->checkpoints, details->status->n_checkpoints);
+	l->n_checkpoints = details->status->n_checkpoints;
+	l->no_checkpoints = pool_text(&o->pool, details->status->no_checkpoints);
 	return l;
 }
 
@@ -268,6 +271,7 @@ static void fill_result(struct pool *p, struct husk_result *r, const struct run_
 	r->lost = pool_text(p, from->lost);
 	r->prompt = from->ending == ENDING_WAITING ? pool_text(p, from->prompt ? from->prompt : "") : NULL;
 	r->password = from->password;
+	r->restored = take_restored(p, from->restored);
 	fill_displays(p, r, from);
 	fill_earlier(p, r, from);
 }

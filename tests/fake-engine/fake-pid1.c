@@ -118,6 +118,7 @@ static void say_hello(struct engine_stream *s, struct fake_container *c)
 	json_object_set_new(hello, "consoles", json_integer(fake_consoles));
 	json_object_set_new(hello, "queries", json_boolean(!fake_is_old));
 	json_object_set_new(hello, "files", json_boolean(!fake_is_old));
+	json_object_set_new(hello, "checkpoints", json_boolean(!fake_is_old));
 	if (*p->session)
 		json_object_set_new(hello, "session", json_string(p->session));
 	if (p->lifetime)
@@ -193,6 +194,27 @@ static void answer(struct engine_stream *s, struct fake_container *c, uint32_t n
 		fake_send(s, FRAME_ANSWER, number, code, strlen(code));
 }
 
+/* It has one checkpoint, "a", after run 1. */
+static void answer_checkpoint(struct engine_stream *s, uint32_t number, const json_t *request)
+{
+	const char *action = json_string_value(json_object_get(request, "action"));
+	const char *name = json_string_value(json_object_get(request, "name"));
+	static const char one[] = "{\"name\":\"a\",\"run\":1,\"age_ms\":7,\"bytes\":4096,\"lost\":[\"a thread\"]}";
+	if (name ? !streq(name, "a") : json_integer_value(json_object_get(request, "run")) != 1)
+		fake_send_text(s, FRAME_ANSWER, number,
+			       "{\"status\":\"none\",\"why\":\"There is none.\",\"checkpoints\":[%s]}", one);
+	else if (streq(action, "save"))
+		fake_send_text(s, FRAME_ANSWER, number, "{\"status\":\"ok\",\"checkpoints\":[%s],%s", one, one + 1);
+	else if (streq(action, "undo"))
+		fake_send_text(
+			s, FRAME_ANSWER, number,
+			"{\"status\":\"ok\",\"note\":\"Back.\",\"checkpoints\":[%s],\"restored\":{\"run\":1,\"name\":\"a\","
+			"\"missing\":[2,3],\"lost\":[\"a thread\"],\"files\":[\"b.csv\"],\"more_files\":true}}",
+			one);
+	else
+		fake_send_text(s, FRAME_ANSWER, number, "{\"status\":\"ok\",\"checkpoints\":[]}");
+}
+
 static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct frame *frame)
 {
 	struct fake_container *c = fake_stream_container(s);
@@ -231,10 +253,14 @@ static void on_frame(void *ctx UNUSED, struct engine_stream *s, const struct fra
 		fake_send_text(s, FRAME_INFO, frame->header.call,
 			       "{\"kernel\":\"idle\",\"memory\":5,\"memory_limit\":9,\"fresh\":true,\"more\":2,"
 			       "\"disks\":[{\"path\":\"/tmp\",\"used\":1,\"size\":2}],"
-			       "\"variables\":[{\"name\":\"x\",\"type\":\"list\",\"shape\":\"3\",\"bytes\":88}]}");
+			       "\"variables\":[{\"name\":\"x\",\"type\":\"list\",\"shape\":\"3\",\"bytes\":88}],"
+			       "\"checkpoints\":[{\"run\":2,\"age_ms\":5,\"bytes\":6}],\"no_checkpoints\":\"polars\"}");
 		break;
 	case FRAME_QUERY:
 		answer(s, c, frame->header.call, payload);
+		break;
+	case FRAME_CHECKPOINT:
+		answer_checkpoint(s, frame->header.call, payload);
 		break;
 	case FRAME_ACK:
 		/* An ACK with a mark means that the output before the mark was delivered. */

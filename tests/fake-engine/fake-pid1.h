@@ -1,6 +1,6 @@
 /* A well-behaved PID 1, played in the test. It says hello, keeps the epoch, answers pings and claims, and accepts
  * runs. It keeps their output until it is acknowledged and replays it to the next controller. A status has one
- * variable, and a query is answered with its own code, if it has any.
+ * variable and a checkpoint, and a query is answered with its own code, if it has any.
  *
  * The test decides what a run does. By default cells and commands end ok at once, and installs report the
  * requested packages in version 1.0. */
@@ -43,7 +43,7 @@ extern void (*fake_on_interrupt)(struct fake_container *c, struct fake_call *cal
 /* State of the kernel right after the start; "ready" by default. After "starting", fake_kernel() sets the next
  * state. */
 extern const char *fake_kernel_at_start;
-/* If true, PID 1 is of an older version, which has no queries and no requests about files. */
+/* If true, PID 1 is of an older version, which has no queries, no checkpoints and no requests about files. */
 extern bool fake_is_old;
 
 /* The number of terminals in HELLO. A script of the test plays what they do. */

@@ -638,7 +638,8 @@ def test_structures_match_the_header():
              "husk_execution": _lib.Execution, "husk_history": _lib.History, "husk_language": _lib.Language,
              "husk_variable": _lib.Variable, "husk_disk": _lib.Disk, "husk_run_state": _lib.RunState, "husk_look": _lib.Look,
              "husk_completion": _lib.Completion, "husk_help": _lib.Help, "husk_wholeness": _lib.Wholeness,
-             "husk_content": _lib.Content}
+             "husk_content": _lib.Content, "husk_checkpoint": _lib.Checkpoint, "husk_restored": _lib.Restored,
+             "husk_checkpoints": _lib.Checkpoints}
     found = dict(re.findall(r"struct (husk_[a-z_]+) \{\n(.*?)\n\};", header, re.S))
     assert found.keys() == names.keys()
     for name, body in found.items():

@@ -26,6 +26,7 @@ from .errors import (
 )
 from .manager import SandboxManager, Session, languages, version
 from .results import (
+    Checkpoint,
     Completion,
     Display,
     FileResult,
@@ -33,6 +34,7 @@ from .results import (
     FilesResult,
     Help,
     Look,
+    Restored,
     Result,
     RunError,
     SessionInfo,
@@ -43,7 +45,8 @@ from .results import (
 __version__ = version()
 
 __all__ = [
-    "BusyError", "Cancel", "CancelledError", "Completion", "DeadlineError", "Display", "EngineError", "FileResult", "FilesError", "FilesResult",
-    "ForeignError", "Help", "HuskError", "InstallError", "InvalidError", "LimitError", "Look", "NotFoundError", "Result", "RunError",
-    "SandboxManager", "Session", "SessionDiedError", "SessionInfo", "StoreError", "Variable", "Wholeness", "aio", "languages", "version",
+    "BusyError", "Cancel", "CancelledError", "Checkpoint", "Completion", "DeadlineError", "Display", "EngineError", "FileResult",
+    "FilesError", "FilesResult", "ForeignError", "Help", "HuskError", "InstallError", "InvalidError", "LimitError", "Look",
+    "NotFoundError", "Restored", "Result", "RunError", "SandboxManager", "Session", "SessionDiedError", "SessionInfo", "StoreError",
+    "Variable", "Wholeness", "aio", "languages", "version",
 ]

@@ -62,6 +62,20 @@ class Run(Structure):
                 ("interactive", c_int), ("rows", c_int), ("cols", c_int), ("input", Text)]
 
 
+class Checkpoint(Structure):
+    _fields_ = [("name", Text), ("run", c_uint64), ("age_ms", c_uint64), ("bytes", c_uint64), ("n_lost", c_size_t), ("lost", POINTER(Text))]
+
+
+class Restored(Structure):
+    _fields_ = [("name", Text), ("run", c_uint64), ("n_missing", c_size_t), ("missing", POINTER(c_uint64)), ("n_lost", c_size_t),
+                ("lost", POINTER(Text)), ("n_files", c_size_t), ("files", POINTER(Text)), ("more_files", c_int)]
+
+
+class Checkpoints(Structure):
+    _fields_ = [("saved", POINTER(Checkpoint)), ("restored", POINTER(Restored)), ("note", Text), ("n", c_size_t),
+                ("v", POINTER(POINTER(Checkpoint)))]
+
+
 class Part(Structure):
     _fields_ = [("type", Text), ("data", c_void_p), ("n", c_size_t)]
 
@@ -82,7 +96,7 @@ Result._fields_ = [
     ("memory_peak", c_uint64), ("memory_limit", c_uint64), ("oom_kills", c_uint64), ("kernel_restarted", c_int), ("session_gone", c_int),
     ("notice", Text), ("n_earlier", c_size_t), ("earlier", POINTER(POINTER(Result))), ("run", c_uint64), ("queued", c_int),
     ("behind", c_uint64), ("lost", Text), ("n_running", c_size_t), ("running", POINTER(c_uint64)), ("prompt", Text),
-    ("password", c_int)]
+    ("password", c_int), ("restored", POINTER(Restored))]
 
 
 class Variable(Structure):
@@ -101,7 +115,8 @@ class Look(Structure):
     _fields_ = [("session", POINTER(SessionInfo)), ("left_seconds", c_uint64), ("idle_left_seconds", c_uint64), ("n_runs", c_size_t),
                 ("runs", POINTER(POINTER(RunState))), ("answered", c_int), ("memory", c_uint64), ("memory_limit", c_uint64),
                 ("n_disks", c_size_t), ("disks", POINTER(POINTER(Disk))), ("has_variables", c_int), ("fresh", c_int),
-                ("n_variables", c_size_t), ("variables", POINTER(POINTER(Variable))), ("more_variables", c_uint64)]
+                ("n_variables", c_size_t), ("variables", POINTER(POINTER(Variable))), ("more_variables", c_uint64),
+                ("n_checkpoints", c_size_t), ("checkpoints", POINTER(POINTER(Checkpoint))), ("no_checkpoints", Text)]
 
 
 class Completion(Structure):
@@ -172,6 +187,10 @@ _FUNCTIONS: Dict[str, Any] = {
     "husk_info": (POINTER(Error), [c_void_p, Text, _WAIT, POINTER(POINTER(SessionInfo))]),
     "husk_status": (POINTER(Error), [c_void_p, Text, c_int, _WAIT, POINTER(POINTER(Look))]),
     "husk_status_free": (None, [POINTER(Look)]),
+    "husk_checkpoint": (POINTER(Error), [c_void_p, Text, Text, _WAIT, POINTER(POINTER(Checkpoints))]),
+    "husk_undo": (POINTER(Error), [c_void_p, Text, Text, c_uint64, _WAIT, POINTER(POINTER(Checkpoints))]),
+    "husk_checkpoint_drop": (POINTER(Error), [c_void_p, Text, Text, c_uint64, _WAIT, POINTER(POINTER(Checkpoints))]),
+    "husk_checkpoints_free": (None, [POINTER(Checkpoints)]),
     "husk_complete": (POINTER(Error), [c_void_p, Text, Text, c_size_t, _WAIT, POINTER(POINTER(Completion))]),
     "husk_completion_free": (None, [POINTER(Completion)]),
     "husk_inspect": (POINTER(Error), [c_void_p, Text, Text, c_size_t, c_int, _WAIT, POINTER(POINTER(Help))]),
@@ -249,7 +268,7 @@ _NAMES = {
     "open": "SandboxManager", "create": "create_session", "stop": "stop_session", "list": "list_sessions", "info": "session_info",
     "list_all": "list_all_sessions", "execute": "execute_code", "terminal": "execute_terminal", "import": "import_files",
     "export": "export_files", "exports": "list_exports", "collect": "collect_garbage", "remove": "stop_session", "cancel_new": "Cancel",
-    "conversation_open": "SandboxManager", "conversation_close": "close", "everything": "list_everything",
+    "checkpoint_drop": "drop_checkpoint", "conversation_open": "SandboxManager", "conversation_close": "close", "everything": "list_everything",
 }  # fmt: skip
 # The same for fields of C structures, which are arguments here.
 _ARGUMENTS = {"wait_seconds": "wait", "id": "conversation"}

@@ -14,7 +14,7 @@ from ._lib import Cancel
 from ._stream import Lines
 from .manager import Entry
 from .manager import SandboxManager as _SandboxManager
-from .results import Completion, FilesResult, Help, Look, Result, SessionInfo, Stopped, Wholeness
+from .results import Checkpoint, Completion, FilesResult, Help, Look, Restored, Result, SessionInfo, Stopped, Wholeness
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -80,6 +80,18 @@ class SandboxManager:
         return await _call(self.sync.status, session_id, keep_alive=keep_alive, **more)
 
     look = status  # the name in 0.1
+
+    async def checkpoint(self, session_id: str, name: str, **more: Unpack[AsyncCallOptions]) -> Checkpoint:
+        """Saves the state of an interpreter under a name: await manager.checkpoint(sid, "loaded")"""
+        return await _call(self.sync.checkpoint, session_id, name, **more)
+
+    async def undo(self, session_id: str, to: Union[str, int], **more: Unpack[AsyncCallOptions]) -> Restored:
+        """Returns to a checkpoint, by its name or by its run: (await manager.undo(sid, "loaded")).missing"""
+        return await _call(self.sync.undo, session_id, to, **more)
+
+    async def drop_checkpoint(self, session_id: str, which: Union[str, int], **more: Unpack[AsyncCallOptions]) -> None:
+        """Drops a checkpoint: await manager.drop_checkpoint(sid, "loaded")"""
+        await _call(self.sync.drop_checkpoint, session_id, which, **more)
 
     async def complete(self, session_id: str, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
         """Completions at the cursor: (await manager.complete(sid, "import nu")).matches"""
@@ -157,6 +169,18 @@ class Session:
         return await self.manager.status(self.id, keep_alive=keep_alive, **more)
 
     look = status  # the name in 0.1
+
+    async def checkpoint(self, name: str, **more: Unpack[AsyncCallOptions]) -> Checkpoint:
+        """Saves the state of the interpreter under a name: await s.checkpoint("loaded")"""
+        return await self.manager.checkpoint(self.id, name, **more)
+
+    async def undo(self, to: Union[str, int], **more: Unpack[AsyncCallOptions]) -> Restored:
+        """Returns to a checkpoint, by its name or by its run: (await s.undo("loaded")).missing"""
+        return await self.manager.undo(self.id, to, **more)
+
+    async def drop_checkpoint(self, which: Union[str, int], **more: Unpack[AsyncCallOptions]) -> None:
+        """Drops a checkpoint: await s.drop_checkpoint("loaded")"""
+        await self.manager.drop_checkpoint(self.id, which, **more)
 
     async def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
         """Completions at the cursor: (await s.complete("import nu")).matches"""

@@ -18,7 +18,20 @@ from ._stream import stream_lines
 from ._unpack import bring
 from .errors import NotFoundError
 from .options import Output, Size
-from .results import Completion, Execution, FilesResult, Help, Look, Result, SessionInfo, Stopped, Wholeness, take_files
+from .results import (
+    Checkpoint,
+    Completion,
+    Execution,
+    FilesResult,
+    Help,
+    Look,
+    Restored,
+    Result,
+    SessionInfo,
+    Stopped,
+    Wholeness,
+    take_files,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -171,6 +184,39 @@ class SandboxManager:
         return found
 
     look = status  # the name in 0.1
+
+    def checkpoint(self, session_id: str, name: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Checkpoint:
+        """Saves the state of a Python interpreter under a name, for undo(). Files are not part of it. Raises BusyError while code runs.
+
+            manager.checkpoint(sid, "loaded").bytes
+        """
+        saved: Checkpoint = self._checkpoint(library.husk_checkpoint, session_id, (encode(name, "name"),), deadline, cancel)
+        return saved
+
+    def undo(self, session_id: str, to: Union[str, int], *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Restored:
+        """Returns to a checkpoint: to its name, or to the number of the run after which it was made. The result says what is missing
+        since then. Raises NotFoundError if there is no such checkpoint; the hint lists those that there are.
+
+            manager.undo(sid, "loaded").missing
+        """
+        restored: Restored = self._checkpoint(library.husk_undo, session_id, _chosen(to), deadline, cancel)
+        return restored
+
+    def drop_checkpoint(self, session_id: str, which: Union[str, int], *, deadline: Optional[float] = None,
+                        cancel: Optional[Cancel] = None) -> None:
+        """Drops a checkpoint, by its name or by its run: manager.drop_checkpoint(sid, "loaded")"""
+        self._checkpoint(library.husk_checkpoint_drop, session_id, _chosen(which), deadline, cancel)
+
+    def _checkpoint(self, function: Any, session_id: str, which: Sequence[Any], deadline: Optional[float],
+                    cancel: Optional[Cancel]) -> Any:
+        answer = POINTER(_lib.Checkpoints)()
+        with waiting(deadline, cancel) as (wait, _):
+            check(function(self._conversation, encode(session_id, "session_id"), *which, wait, byref(answer)))
+        raw = answer.contents
+        found = Checkpoint(raw.saved.contents) if raw.saved else None
+        restored = Restored(raw.restored.contents, _lib.text(raw.note)) if raw.restored else None
+        library.husk_checkpoints_free(answer)
+        return found or restored
 
     def complete(self, session_id: str, code: str, cursor: Optional[int] = None, *, deadline: Optional[float] = None,
                  cancel: Optional[Cancel] = None) -> Completion:
@@ -393,6 +439,23 @@ class Session:
 
     look = status  # the name in 0.1
 
+    def checkpoint(self, name: str, **more: Unpack[CallOptions]) -> Checkpoint:
+        """Saves the state of the interpreter under a name; see SandboxManager.checkpoint().
+
+            s.checkpoint("loaded")
+            s.run("frame = frame.dropna()")
+            s.undo("loaded")
+        """
+        return self.manager.checkpoint(self.id, name, **more)
+
+    def undo(self, to: Union[str, int], **more: Unpack[CallOptions]) -> Restored:
+        """Returns to a checkpoint, by its name or by its run: s.undo("loaded").missing"""
+        return self.manager.undo(self.id, to, **more)
+
+    def drop_checkpoint(self, which: Union[str, int], **more: Unpack[CallOptions]) -> None:
+        """Drops a checkpoint: s.drop_checkpoint("loaded")"""
+        self.manager.drop_checkpoint(self.id, which, **more)
+
     def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[CallOptions]) -> Completion:
         """Completions at the cursor: s.complete("import nu").matches"""
         return self.manager.complete(self.id, code, cursor, **more)
@@ -440,6 +503,17 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.info.runtime}>"
+
+
+def _chosen(which: Union[str, int]) -> Tuple[Optional[bytes], int]:
+    """A checkpoint's name and run for the library, one of which is empty."""
+    if isinstance(which, bool) or not isinstance(which, (str, int)):
+        raise TypeError(f"a checkpoint is a name or the number of a run, not {type(which).__name__}")
+    if isinstance(which, str):
+        return encode(which, "name"), 0
+    if not 0 <= which < 2**32:
+        raise ValueError("a run's number is 0 or more")
+    return None, which
 
 
 def _pairs(env: Optional[Mapping[str, str]]) -> Any:

@@ -81,6 +81,40 @@ class Display:
         return f"<Display {self.type}, {len(self.data)} characters>"
 
 
+class Checkpoint:
+    """A copy of a session's interpreter. `name` is None if the session made it by itself. `lost` names what the copy lacks, such as
+    threads and connections: s.checkpoint("loaded").run"""
+
+    def __init__(self, raw: Any) -> None:
+        self.name: Optional[str] = text(raw.name)
+        self.run: int = raw.run
+        self.age_ms: int = raw.age_ms
+        self.bytes: int = raw.bytes
+        self.lost: List[str] = [words(raw.lost[i]) for i in range(raw.n_lost)]
+
+    def __repr__(self) -> str:
+        return f"<Checkpoint {self.name or 'automatic'} after run {self.run}>"
+
+
+class Restored:
+    """The gaps of an interpreter after a checkpoint took its place: s.undo("loaded").missing
+
+    Variables are as they were after `run`. The effects of the runs in `missing` are gone, and so is what `lost` names. `files` lists the
+    files of /workspace that have changed since then; files are never restored."""
+
+    def __init__(self, raw: Any, note: Optional[str] = None) -> None:
+        self.name: Optional[str] = text(raw.name)
+        self.run: int = raw.run
+        self.missing: List[int] = [raw.missing[i] for i in range(raw.n_missing)]
+        self.lost: List[str] = [words(raw.lost[i]) for i in range(raw.n_lost)]
+        self.files: List[str] = [words(raw.files[i]) for i in range(raw.n_files)]
+        self.more_files: bool = bool(raw.more_files)
+        self.note: Optional[str] = note
+
+    def __repr__(self) -> str:
+        return f"<Restored to run {self.run}, without {self.missing}>"
+
+
 class Result:
     """The result of a run: its ending, output, value and error. It is true if the run succeeded.
 
@@ -125,6 +159,7 @@ class Result:
         self.lost_variables: Optional[str] = text(raw.lost)
         self.lost: Optional[str] = self.lost_variables
         self.others_running: List[int] = [raw.running[i] for i in range(raw.n_running)]
+        self.restored: Optional[Restored] = Restored(raw.restored.contents) if raw.restored else None
 
     @property
     def value(self) -> Optional[str]:
@@ -300,6 +335,8 @@ class Look:
             self.variables = [Variable(raw.variables[i].contents) for i in range(raw.n_variables)]
         self.more_variables: int = raw.more_variables
         self.fresh: bool = bool(raw.fresh)
+        self.checkpoints: List[Checkpoint] = [Checkpoint(raw.checkpoints[i].contents) for i in range(raw.n_checkpoints)]
+        self.no_checkpoints: Optional[str] = text(raw.no_checkpoints)
 
 
 class Completion:
