@@ -1,7 +1,6 @@
 /* The route for checkpoints of a session's interpreter: it makes one, goes back to one, or drops one. */
 #include "api/host.h"
 #include "api/route.h"
-#include "base/parse.h"
 #include "manager/json/codec.h"
 
 struct checkpoint_body {
@@ -38,18 +37,11 @@ static void post_checkpoint(struct exchange *x)
 {
 	const struct checkpoint_body *body = x->args;
 	AUTO(fail_release) struct fail f = { 0 };
-	struct checkpoint_request request = {
-		.session_id = x->session, .action = checkpoint_action_find(body->action), .on_done = answered, .ctx = x
-	};
-	if (request.action == CHECKPOINT_ACTIONS) {
-		fail_set(&f, FAIL_INVALID, "the action is not known");
-		fail_hint(&f, "It is \"save\", \"undo\" or \"drop\".");
+	struct checkpoint_request request = { .session_id = x->session, .on_done = answered, .ctx = x };
+	if (checkpoint_request_decode(&request, body->action, body->name, &f) < 0)
 		exchange_fail(x, &f);
-		return;
-	}
-	if (request.action == CHECKPOINT_SAVE || parse_u64(body->name, &request.run) < 0)
-		request.name = body->name;
-	exchange_await(x, manager_checkpoint(x->conversation, &request, &f), &f);
+	else
+		exchange_await(x, manager_checkpoint(x->conversation, &request, &f), &f);
 }
 
 static const struct route_answer checkpoint_answers[] = {

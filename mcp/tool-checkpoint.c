@@ -1,7 +1,6 @@
 /* The tool checkpoint: copies of a session's interpreter to go back to. */
 #include "base/alloc.h"
 #include "base/json.h"
-#include "base/parse.h"
 #include "manager/json/codec.h"
 #include "mcp/tools.h"
 
@@ -47,17 +46,9 @@ static void checkpoint_done(void *ctx, const struct checkpoint_answer *answer, c
 static struct op *checkpoint_start(struct call *call, const void *data, struct fail *f)
 {
 	const struct checkpoint_args *args = data;
-	struct checkpoint_request request = { .session_id = args->session_id,
-					      .action = checkpoint_action_find(args->action),
-					      .on_done = checkpoint_done,
-					      .ctx = call };
-	if (request.action == CHECKPOINT_ACTIONS) {
-		fail_set(f, FAIL_INVALID, "the action is not known");
-		fail_hint(f, "It is \"save\", \"undo\" or \"drop\".");
+	struct checkpoint_request request = { .session_id = args->session_id, .on_done = checkpoint_done, .ctx = call };
+	if (checkpoint_request_decode(&request, args->action, args->name, f) < 0)
 		return NULL;
-	}
-	if (request.action == CHECKPOINT_SAVE || parse_u64(args->name, &request.run) < 0)
-		request.name = args->name;
 	return manager_checkpoint(call_env(call)->conversation, &request, f);
 }
 

@@ -285,7 +285,7 @@ static void on_gone(struct link *l, bool broken, const char *why)
 static void tell_taken(const struct kernel *k)
 {
 	if (write(k->taken_fd, "", 1) < 0)
-		return; /* the pipe is full or the kernel is dead: nothing waits */
+		return; /* the socket is full or the kernel is dead: nothing waits */
 }
 
 /* The same as tell_taken(), for a kernel whose language cannot read from a descriptor. */

@@ -2,6 +2,7 @@
 #include "manager/json/codec.h"
 
 #include "base/alloc.h"
+#include "base/parse.h"
 #include "manager/json/fields.h"
 
 static void put_texts(json_t *out, const char *name, const struct strv *texts)
@@ -81,4 +82,16 @@ json_t *checkpoint_answer_encode(const struct checkpoint_answer *a)
 	fields_put_text(out, "note", a->note);
 	json_object_set_new(out, "checkpoints", checkpoints_encode(a->checkpoints, a->n_checkpoints));
 	return out;
+}
+
+int checkpoint_request_decode(struct checkpoint_request *ret, const char *action, const char *name, struct fail *f)
+{
+	ret->action = checkpoint_action_find(action);
+	if (ret->action == CHECKPOINT_ACTIONS) {
+		fail_set(f, FAIL_INVALID, "the action is not known");
+		return fail_hint(f, "It is \"save\", \"undo\" or \"drop\".");
+	}
+	if (ret->action == CHECKPOINT_SAVE || parse_u64(name, &ret->run) < 0)
+		ret->name = name;
+	return 0;
 }

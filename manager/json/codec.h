@@ -90,6 +90,8 @@ struct fields;
 struct restored *restored_decode(const json_t *json, struct fields *ret_in);
 json_t *checkpoints_encode(const struct checkpoint_info *v, size_t n);
 json_t *checkpoint_answer_encode(const struct checkpoint_answer *a);
+/* Sets action, and name or run: except for a save, a number names the run. The name stays the caller's. */
+int checkpoint_request_decode(struct checkpoint_request *ret, const char *action, const char *name, struct fail *f);
 
 /* --- the server ---------------------------------------------------------------------------------------------------- */
 json_t *check_encode(const struct check *check);

@@ -195,6 +195,23 @@ static void a_failure_keeps_its_kind_cause_and_message(void **state)
 	assert_int_equal(none.kind, FAIL_INTERNAL);
 }
 
+static void a_checkpoint_has_a_name_or_the_number_of_a_run(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	struct checkpoint_request save = { 0 }, undo = { 0 }, drop = { 0 }, other = { 0 };
+	assert_int_equal(checkpoint_request_decode(&save, "save", "12", &f), 0);
+	assert_int_equal(save.action, CHECKPOINT_SAVE);
+	assert_string_equal(save.name, "12");
+	assert_int_equal(checkpoint_request_decode(&undo, "undo", "12", &f), 0);
+	assert_null(undo.name);
+	assert_int_equal(undo.run, 12);
+	assert_int_equal(checkpoint_request_decode(&drop, "drop", "a", &f), 0);
+	assert_int_equal(drop.action, CHECKPOINT_DROP);
+	assert_string_equal(drop.name, "a");
+	assert_int_equal(checkpoint_request_decode(&other, "keep", "a", &f), -1);
+	assert_int_equal(f.kind, FAIL_INVALID);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +221,7 @@ int main(void)
 		cmocka_unit_test(details_survive_encoding),
 		cmocka_unit_test(content_may_be_any_bytes),
 		cmocka_unit_test(a_failure_keeps_its_kind_cause_and_message),
+		cmocka_unit_test(a_checkpoint_has_a_name_or_the_number_of_a_run),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
