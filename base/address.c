@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/parse.h"
+#include "base/strv.h"
 
 /* The IPv4 address that an IPv6 address embeds: mapped, NAT64 or 6to4. */
 static bool embedded(const struct in6_addr *a, struct in_addr *ret)
@@ -106,6 +107,16 @@ bool address_is_in(const struct sockaddr *sa, const char *network)
 	else if (!embedded(&((const struct sockaddr_in6 *)sa)->sin6_addr, &inner))
 		return false;
 	return prefix <= 32 && inet_pton(AF_INET, host, want) == 1 && same_bits((const uint8_t *)&inner, want, prefix);
+}
+
+bool address_is_meant(const struct sockaddr *sa, const struct strv *networks)
+{
+	if (address_is_public(sa))
+		return true;
+	for (size_t i = 0; i < networks->n && !address_is_local(sa); i++)
+		if (address_is_in(sa, networks->v[i]))
+			return true;
+	return false;
 }
 
 bool address_read(struct sockaddr_storage *ret, const char *text, uint16_t port)

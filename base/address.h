@@ -6,6 +6,7 @@
 
 struct sockaddr;
 struct sockaddr_storage;
+struct strv;
 
 /* Loopback, link-local, multicast or unspecified, also if it is embedded in an IPv6 address. */
 bool address_is_local(const struct sockaddr *sa);
@@ -13,6 +14,9 @@ bool address_is_local(const struct sockaddr *sa);
 bool address_is_public(const struct sockaddr *sa);
 /* True if the address is in a network, which is written as ADDRESS/PREFIX. */
 bool address_is_in(const struct sockaddr *sa, const char *network);
+/* True if a name may lead to the address: it is public, or in one of these networks. This machine and its neighbours on
+ * the link are never meant by a name. */
+bool address_is_meant(const struct sockaddr *sa, const struct strv *networks);
 /* Reads a numeric address. False if it is not one. */
 bool address_read(struct sockaddr_storage *ret, const char *text, uint16_t port);
 /* The size that connect() needs. */

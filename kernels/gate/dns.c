@@ -29,7 +29,7 @@ static size_t read_labels(const uint8_t *message, size_t n, char name[HOST_NAME_
 		/* A question has nothing before it that a pointer could lead to. */
 		if (label > HOST_LABEL_MAX || label > n - at)
 			return 0;
-		fits = fits && length + label + 1 < HOST_NAME_SIZE;
+		fits = fits && length + label + 1 <= HOST_NAME_SIZE;
 		for (size_t i = 0; fits && i < label; i++)
 			name[length++] = (char)tolower(message[at + i]);
 		if (fits)

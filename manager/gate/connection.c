@@ -431,25 +431,12 @@ static void next_attempt(void *ctx)
 		fail_now(c, CAUSE_HOST_REFUSED, "%s cannot be reached: %s", c->name, strerror(-error));
 }
 
-static bool may_connect(const struct connection *c, const struct sockaddr *sa)
-{
-	if (address_is_public(sa))
-		return true;
-	/* This machine and its neighbours on the link are never meant by a name. */
-	if (address_is_local(sa))
-		return false;
-	for (size_t i = 0; i < c->spec.private_networks->n; i++)
-		if (address_is_in(sa, c->spec.private_networks->v[i]))
-			return true;
-	return false;
-}
-
 static void on_resolved(void *ctx, const struct sockaddr_storage *v, size_t n, bool temporary)
 {
 	struct connection *c = ctx;
 	c->resolve = NULL;
 	for (size_t i = 0; i < n && c->n < CONNECTION_ADDRESSES; i++)
-		if (may_connect(c, (const struct sockaddr *)&v[i]))
+		if (address_is_meant((const struct sockaddr *)&v[i], c->spec.private_networks))
 			c->v[c->n++] = v[i];
 	if (c->n)
 		next_attempt(c);

@@ -90,9 +90,8 @@ static int choose_filter(struct gate *g, const struct rule *rule, const char *na
 	*ret = g->make ? g->make(g->make_ctx, name, port, f) : NULL;
 	if (f->kind)
 		return -1;
-	if (*ret || rule->tcp || rule->address)
-		return 0;
-	*ret = port == 443 ? check_tls_new(name) : port == 80 ? check_http_new(name, port) : NULL;
+	if (!*ret)
+		*ret = checks_new(rule, name, port);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <sys/socket.h>
 
+#include "base/strv.h"
 #include "tests/unit/unit.h"
 
 static void private_addresses_are_recognised(void **state)
@@ -84,12 +85,45 @@ static void networks_contain_their_addresses(void **state)
 	}
 }
 
+/* evidence: gate-addresses */
+static void names_lead_to_public_addresses_and_given_networks(void **state)
+{
+	static const struct {
+		const char *address;
+		bool meant, without;
+	} asked[] = {
+		{ "8.8.8.8", true, true },
+		{ "10.1.2.3", true, false },
+		{ "::ffff:10.1.2.3", true, false },
+		{ "10.2.0.1", false, false },
+		{ "192.168.1.1", false, false },
+		{ "fd12::9", false, false },
+		{ "127.0.0.1", false, false },
+		{ "::ffff:127.0.0.1", false, false },
+		{ "169.254.169.254", false, false },
+		{ "fe80::1", false, false },
+		{ "::1", false, false },
+	};
+	struct strv networks = { 0 }, none = { 0 };
+	strv_add_all(&networks, "192.0.2.0/24", "10.1.0.0/16", "127.0.0.0/8", "169.254.0.0/16", "fe80::/10", "::1/128",
+		     NULL);
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+		struct sockaddr_storage sa;
+		assert_true(address_read(&sa, asked[i].address, 1));
+		if (address_is_meant((const struct sockaddr *)&sa, &networks) != asked[i].meant ||
+		    address_is_meant((const struct sockaddr *)&sa, &none) != asked[i].without)
+			fail_msg("%s", asked[i].address);
+	}
+	strv_release(&networks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(private_addresses_are_recognised),
 		cmocka_unit_test(addresses_of_this_machine_are_not_public),
 		cmocka_unit_test(networks_contain_their_addresses),
+		cmocka_unit_test(names_lead_to_public_addresses_and_given_networks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,16 @@ static void test_bytes_that_are_not_tls_are_refused(void **state)
 	expect_refused(&endless);
 }
 
+static void test_other_records_inside_a_hello_are_refused(void **state UNUSED)
+{
+	AUTO(buf_release) struct buf whole = { 0 }, data = { 0 };
+	put_hello(&whole, (const char *const[]){ HOST }, 1, 20);
+	buf_add(&data, whole.data, 25);
+	put_record(&data, HELLO_CHANGE_CIPHER, "\x01", 1);
+	buf_add(&data, whole.data + 25, whole.len - 25);
+	expect_refused(&data);
+}
+
 /* A server that asks for a second hello reads the name in it. */
 static void test_a_second_hello_is_checked_too(void **state)
 {
@@ -229,6 +239,31 @@ static void test_early_data_does_not_wait(void **state UNUSED)
 	assert_int_equal(session(&more), -EPROTO);
 }
 
+/* --- rules ------------------------------------------------------------------------------------------------------ */
+
+static int answer_of(const struct rule *rule, uint16_t port, const char *bytes)
+{
+	(void)teardown(NULL);
+	b.filter = checks_new(rule, HOST, port);
+	return b.filter ? session(&(struct buf){ .data = (uint8_t *)(uintptr_t)bytes, .len = strlen(bytes) }) : 0;
+}
+
+/* evidence: gate-checks */
+static void test_ports_80_and_443_are_checked_unless_the_rule_says_otherwise(void **state UNUSED)
+{
+	static const char other[] = "GET / HTTP/1.1\r\nHost: other.example.com\r\n\r\n";
+	static const struct rule plain, tcp = { .tcp = true }, endpoint = { .address = (char *)(uintptr_t) "10.1.2.3" };
+	assert_int_equal(answer_of(&plain, 443, other), -EPROTO);
+	assert_int_equal(cause_of(&b.fail), CAUSE_GATE_MISMATCH);
+	assert_int_equal(answer_of(&plain, 80, other), -EPROTO);
+	assert_int_equal(cause_of(&b.fail), CAUSE_GATE_HTTP);
+	assert_null(checks_new(&plain, HOST, 5432));
+	for (int i = 0; i < 2; i++) {
+		assert_null(checks_new(&tcp, HOST, i ? 80 : 443));
+		assert_null(checks_new(&endpoint, HOST, i ? 80 : 443));
+	}
+}
+
 /* --- HTTP -------------------------------------------------------------------------------------------------------- */
 
 static int setup_http(void **state UNUSED)
@@ -262,6 +297,7 @@ static void test_requests_for_other_hosts_are_refused(void **state)
 		"GET / HTTP/1.1\r\nHost: api.example.com:8080\r\n\r\n",
 		"GET / HTTP/1.1\r\n\r\n",
 		"GET http://other.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+		"GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: api.example.com\r\nHost: other.example.com\r\n\r\n",
 		"CONNECT other.example.com:443 HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -290,6 +326,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_other_hellos_are_refused, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(test_bytes_that_are_not_tls_are_refused, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(test_a_second_hello_is_checked_too, setup_tls, teardown),
+		cmocka_unit_test_setup_teardown(test_other_records_inside_a_hello_are_refused, setup_tls, teardown),
+		cmocka_unit_test_teardown(test_ports_80_and_443_are_checked_unless_the_rule_says_otherwise, teardown),
 		cmocka_unit_test_setup_teardown(test_early_data_does_not_wait, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(test_requests_for_the_host_pass, setup_http, teardown),
 		cmocka_unit_test_setup_teardown(test_requests_for_other_hosts_are_refused, setup_http, teardown),

@@ -361,6 +361,27 @@ static void test_rules_that_change_end_connections(void **state UNUSED)
 	assert_int_equal(b.event.cause, CAUSE_GATE_DENIED);
 }
 
+/* evidence: gate-limits */
+static void test_connections_count_until_they_are_over(void **state UNUSED)
+{
+	allow("db=127.0.0.1:%u", b.port);
+	for (uint32_t i = 0; i < GATE_CONNECTIONS_MAX; i++) {
+		b.dispatch.gate_tokens = 1;
+		open_stream(NUMBER + i, "db", b.port);
+		assert_int_equal(give(FRAME_STREAM_REFUSE, NUMBER + i, "{\"cause\":\"reset\"}", 17), 0);
+	}
+	assert_int_equal(b.refusals, 0);
+	b.dispatch.gate_tokens = 1;
+	open_stream(NUMBER + GATE_CONNECTIONS_MAX, "db", b.port);
+	assert_string_equal(b.refusal, "{\"cause\":\"limit\"}");
+	assert_int_equal(b.event.cause, CAUSE_GATE_LIMIT);
+	while (b.events < GATE_CONNECTIONS_MAX + 1)
+		loop_turn(b.loop);
+	b.dispatch.gate_tokens = 1;
+	open_stream(NUMBER, "db", b.port);
+	accept_one();
+}
+
 /* --- filters ----------------------------------------------------------------------------------------------------- */
 
 struct upper {
@@ -484,6 +505,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_causes_are_told_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_name_of_a_private_address_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rules_that_change_end_connections, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_connections_count_until_they_are_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_filter_can_answer_without_its_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_filter_changes_and_refuses, setup, teardown),
 	};

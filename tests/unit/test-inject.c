@@ -115,6 +115,15 @@ static void each_secret_is_used_only_where_it_may_be(void **state UNUSED)
 	       "/" ALL "?a=" ALL "&key=" KEY TOKEN "value%20of%2Fquery" BASIC OTHER "&key2=" ALL "&" ALL, "");
 }
 
+static void a_secret_of_a_query_is_for_its_host_alone(void **state UNUSED)
+{
+	struct bench *b = bench_new();
+	b->secrets->v[b->secrets->n - 1].query = xstrdup("key");
+	assert_int_equal(request(b, "GET /?key=" OTHER " HTTP/1.1\r\nHost: api.example.com\r\n\r\n"), 0);
+	assert_non_null(strstr(buf_str(&b->up), "/?key=" OTHER " "));
+	bench_free(b);
+}
+
 static void basic_credentials_are_decoded(void **state UNUSED)
 {
 	AUTO(freep) char *any = basic("git:" KEY), *any_expected = basic("git:value-of-key");
@@ -353,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_secret_is_used_only_where_it_may_be),
+		cmocka_unit_test(a_secret_of_a_query_is_for_its_host_alone),
 		cmocka_unit_test(basic_credentials_are_decoded),
 		cmocka_unit_test(fields_of_the_connection_get_no_secret),
 		cmocka_unit_test(a_body_passes_unchanged),

@@ -44,10 +44,14 @@ static void only_hosts_of_secrets_have_a_filter(void **state)
 	assert_false(has_filter(k, "api.example.com", 80));
 	assert_false(has_filter(k, "example.com", 443));
 	assert_false(has_filter(k, "api.example.com.evil.example", 443));
+	assert_false(has_filter(k, "app.example.com", 443));
 	/* A secret that was removed or moved is not used for new connections. */
 	load(k, "a key", "KEY", "new.example.com:8443");
 	assert_false(has_filter(k, "api.example.com", 443));
 	assert_true(has_filter(k, "new.example.com", 8443));
+	/* A part of the entry is neither the host nor the port. */
+	load(k, "a key", "KEY", "db443.example.com:443");
+	assert_false(has_filter(k, "d", 443));
 	keyring_free(k);
 }
 

@@ -202,6 +202,20 @@ static void a_list_can_only_narrow_the_ceiling(void **state)
 		"github.com", "@github", "github.com",
 		"github.com:22 api.github.com codeload.github.com *.githubusercontent.com github-cloud.s3.amazonaws.com");
 	narrow_to("", "a.example", "", "a.example");
+	narrow_to("model=10.1.2.3:8000", "model=10.9.9.9:8000", "", "model=10.9.9.9:8000");
+}
+
+static void denials_of_either_list_allow_nothing(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		AUTO(rules_release) struct rules ceiling = parsed("*.example"), wanted = parsed("a.example");
+		AUTO(rules_release) struct rules got = { 0 };
+		AUTO(strv_release) struct strv left_out = { 0 };
+		(i ? &ceiling : &wanted)->v[0].deny = true;
+		assert_int_equal(rules_narrow(&got, &ceiling, &wanted, &left_out, &f), 0);
+		assert_int_equal(got.n, 0);
+	}
 }
 
 static void lower_to(const char *ceiling, const char *rules, const char *want)
@@ -306,6 +320,7 @@ int main(void)
 		cmocka_unit_test(copies_are_equal),
 		cmocka_unit_test(rules_of_a_session_follow_a_lower_ceiling),
 		cmocka_unit_test(a_lowered_list_has_a_limit),
+		cmocka_unit_test(denials_of_either_list_allow_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
