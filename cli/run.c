@@ -389,6 +389,8 @@ static void on_created(void *ctx, const struct create_result *result, const stru
 		return;
 	}
 	r->session = xstrdup(result->session->id);
+	if (result->note)
+		log_warning("%s", result->note);
 	bring_files(r);
 }
 

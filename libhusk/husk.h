@@ -200,6 +200,8 @@ struct husk_session {
 	uint64_t memory_limit, disk_limit;
 	double cpus;
 	const char *name; /* NULL = no name */
+	/* Only in husk_create(): hosts that the operator does not allow, as a sentence; NULL = none was left out. */
+	const char *note;
 };
 void husk_session_free(struct husk_session *s);
 

@@ -25,7 +25,7 @@ static void on_created(void *ctx, const struct create_result *result, const stru
 {
 	struct create_call *c = ctx;
 	if (!f) {
-		c->session = take_session(result->session);
+		c->session = take_session(result->session, result->note);
 		strv_add(&c->call.conversation->made, result->session->id);
 	}
 	call_finish(&c->call, f);
@@ -200,7 +200,7 @@ static void add(void *ctx, const struct session_info *info)
 	if (!c->session)
 		take_add(c->sessions, info);
 	else if (streq(c->session, info->id))
-		c->found = take_session(info);
+		c->found = take_session(info, /* note= */ NULL);
 }
 
 /* Answers at once, so there is no operation. */

@@ -30,10 +30,11 @@ static void fill_session(struct pool *p, struct husk_session *s, const struct se
 	take_limits(s, &info->limits);
 }
 
-struct husk_session *take_session(const struct session_info *info)
+struct husk_session *take_session(const struct session_info *info, const char *note)
 {
 	struct owned_session *o = new0(struct owned_session);
 	fill_session(&o->pool, &o->session, info);
+	o->session.note = pool_text(&o->pool, note);
 	return &o->session;
 }
 

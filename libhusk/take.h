@@ -7,7 +7,7 @@
 #include "manager/manager.h"
 
 /* The caller frees each with the husk_*_free() function of its type. */
-struct husk_session *take_session(const struct session_info *info);
+struct husk_session *take_session(const struct session_info *info, const char *note);
 struct husk_look *take_status(const struct session_details *details);
 struct husk_result *take_result(const struct run_result *result);
 struct husk_files *take_copies(const struct copy_result *results, size_t n, const char *session);

@@ -163,6 +163,9 @@ def test_the_operator_s_list_is_the_ceiling(tmp_path):
         assert session.code("import socket; s = socket.create_connection(('db', 7001)); s.sendall(b'hi'); s.recv(2)").ok().value == "b'hi'"
         usual = server.session()
         assert "403" in usual.shell("curl -sSi http://other.test/").stdout
+        ran = subprocess.run([husk_binary(), "run", "--network", "api.test", "--network", "other.test", "-"], env=server.env, input="print(1)",
+                             capture_output=True, text=True, check=True, timeout=60)
+        assert ran.stdout == "1\n" and "not reached: other.test." in ran.stderr
         refused = server.call("create_session", {"network": ["x=10.0.0.1:80"]})
         assert refused.is_error and "Only the operator" in refused.text
 

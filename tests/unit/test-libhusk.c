@@ -522,6 +522,27 @@ static void structure_sizes_identify_versions(void **unused)
 	husk_session_free(s);
 }
 
+static void hosts_that_were_left_out_are_named(void **unused)
+{
+	const char *values[] = { state, data, "CONTAINER_NETWORK_ALLOW=a.example", NULL };
+	const char *const hosts[] = { "a.example", "b.example", NULL };
+	struct husk_create options = { .size = sizeof(options), .network_hosts = hosts };
+	struct husk *h = NULL;
+	struct husk_conversation *c = NULL;
+	struct husk_session *s = NULL;
+	assert_null(open_on(&(struct husk_settings){ .size = sizeof(struct husk_settings), .values = values },
+			    FAKE_NAME, &h));
+	assert_null(husk_conversation_open(h, NULL, &c));
+	assert_null(husk_create(c, &options, NULL, &s));
+	assert_non_null(s->note);
+	assert_non_null(strstr(s->note, "b.example"));
+	husk_session_free(s);
+	assert_null(husk_create(c, NULL, NULL, &s));
+	assert_null(s->note);
+	husk_session_free(s);
+	assert_null(husk_close(h));
+}
+
 #if !defined(__SANITIZE_THREAD__)
 /* The child may not use the inherited manager, and opens its own. */
 static int in_child(void)
@@ -581,6 +602,7 @@ int main(void)
 		TEST(misuse_only_returns_an_error),
 		TEST(closed_objects_are_recognised),
 		TEST(structure_sizes_identify_versions),
+		TEST(hosts_that_were_left_out_are_named),
 #if !defined(__SANITIZE_THREAD__)
 		TEST(a_forked_child_opens_its_own_manager),
 #endif

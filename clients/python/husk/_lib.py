@@ -49,7 +49,7 @@ class Create(Structure):
 class SessionInfo(Structure):
     _fields_ = [("id", Text), ("language", Text), ("status", Text), ("dependencies", Text), ("age_seconds", c_uint64),
                 ("idle_seconds", c_uint64), ("conversation", Text), ("owner", Text), ("left_seconds", c_uint64), ("memory", c_uint64),
-                ("memory_limit", c_uint64), ("disk_limit", c_uint64), ("cpus", c_double), ("name", Text)]
+                ("memory_limit", c_uint64), ("disk_limit", c_uint64), ("cpus", c_double), ("name", Text), ("note", Text)]
 
 
 class Sessions(Structure):

@@ -277,6 +277,7 @@ class SessionInfo:
         self.cpus: float = raw.cpus
         self.limits: Dict[str, float] = {"memory": self.memory_limit, "disk": self.disk_limit, "cpus": self.cpus}
         self.name: Optional[str] = text(raw.name)
+        self.note: Optional[str] = text(raw.note)
         self.success = True
 
     @property
