@@ -1,4 +1,4 @@
-/* Sessions: find, status, queries, stop. */
+/* Sessions: find, status, queries, checkpoints, stop. */
 #include "attach/client-private.h"
 #include "base/alloc.h"
 #include "base/percent.h"
@@ -10,6 +10,7 @@ struct session_call {
 	struct attach_find_request find;
 	struct info_request info;
 	struct query_request query;
+	struct checkpoint_request checkpoint;
 	struct stop_request stop;
 	struct network_request network;
 };
@@ -121,6 +122,39 @@ struct attach_call *attach_query(struct attach *a, const struct query_request *r
 		json_object_set_new(body, "cursor", json_integer((json_int_t)req->cursor));
 	if (req->kind == QUERY_INSPECT)
 		json_object_set_new(body, "detail", json_boolean(req->detail));
+	return attach_call_start(a, &c->call, &type,
+				 &(struct attach_request){ .method = "POST", .target = buf_str(&target), .body = body },
+				 f);
+}
+
+/* --- checkpoints --------------------------------------------------------------------------------------------------- */
+
+static int on_checkpoint(struct attach_call *call, const json_t *json, struct fail *f)
+{
+	const struct checkpoint_request *request = &call_of(call)->checkpoint;
+	AUTO(checkpoint_answer_release) struct checkpoint_answer answer = { 0 };
+	if (checkpoint_answer_decode(json, &answer, f) < 0)
+		return -1;
+	request->on_done(request->ctx, &answer, NULL);
+	return 0;
+}
+
+static void on_no_checkpoint(struct attach_call *call, const struct fail *f)
+{
+	call_of(call)->checkpoint.on_done(call_of(call)->checkpoint.ctx, NULL, f);
+}
+
+struct attach_call *attach_checkpoint(struct attach *a, const struct checkpoint_request *req, struct fail *f)
+{
+	static const struct attach_call_type type = { .on_answer = on_checkpoint,
+						      .on_fail = on_no_checkpoint,
+						      .free = free_call };
+	AUTO(buf_release) struct buf target = attach_target(req->session_id, "/checkpoints");
+	AUTO(freep) char *run = xasprintf("%llu", (unsigned long long)req->run);
+	struct session_call *c = new0(struct session_call);
+	json_t *body = json_pack("{s:s, s:s}", "action", checkpoint_action_name(req->action), "name",
+				 req->name ? req->name : run);
+	c->checkpoint = (struct checkpoint_request){ .on_done = req->on_done, .ctx = req->ctx };
 	return attach_call_start(a, &c->call, &type,
 				 &(struct attach_request){ .method = "POST", .target = buf_str(&target), .body = body },
 				 f);

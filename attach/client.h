@@ -50,6 +50,7 @@ struct attach_call *attach_run(struct attach *a, const struct run_request *req, 
 void attach_interrupt(struct attach_call *call);
 
 struct attach_call *attach_query(struct attach *a, const struct query_request *req, struct fail *f);
+struct attach_call *attach_checkpoint(struct attach *a, const struct checkpoint_request *req, struct fail *f);
 struct attach_call *attach_info(struct attach *a, const struct info_request *req, struct fail *f);
 /* The caller's files are opened here with the rights of this process, unless they are open already; at most
  * ATTACH_FILES_MAX. Blocks as long as open() does. */

@@ -212,7 +212,9 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "Ctrl-R", "Find earlier cells that contain the text of the line. The arrow keys step through all cells. A cell "
 			"that begins with a blank is not kept." },
 			{ "Alt-Enter", "Begin a new line in the cell." },
-			{ "$ COMMAND", "Run a command in the session's shell. In Python, IPython runs !COMMAND itself." }),
+			{ "$ COMMAND", "Run a command in the session's shell. In Python, IPython runs !COMMAND itself." },
+			{ "%checkpoint NAME", "Save the variables of a Python session under this name." },
+			{ "%undo NAME", "Return to that checkpoint, or to the one after the run of this number." }),
 		.options = OPTIONS(
 			{ "language", "L", "Language of a fresh session; Python by default." },
 			FRESH_OPTIONS,

@@ -16,6 +16,7 @@
 #include "cli/repl/complete.h"
 #include "cli/repl/history.h"
 #include "cli/repl/output.h"
+#include "cli/repl/own-line.h"
 #include "cli/repl/prompt.h"
 #include "cli/repl/show.h"
 #include "cli/report.h"
@@ -64,6 +65,7 @@ struct repl {
 
 static void next(struct repl *r);
 static void on_ran(void *ctx, const struct run_result *result, const struct fail *f);
+static void on_failed(struct repl *r, const struct fail *f);
 
 /* --- leaving ------------------------------------------------------------------------------------------------------- */
 
@@ -147,21 +149,53 @@ static void start(struct repl *r, struct run_request *request)
 	next(r);
 }
 
-/* "$ ls" in any language: a command in the session's shell. */
-static bool is_command(const char *cell, size_t n)
+static void on_checkpoint(void *ctx, const struct checkpoint_answer *answer, const struct fail *f)
 {
-	return n > 2 && cell[0] == '$' && cell[1] == ' ';
+	struct repl *r = ctx;
+	r->call = NULL;
+	if (!answer && (f->kind != FAIL_NOT_FOUND || cause_of(f) != CAUSE_NONE)) {
+		on_failed(r, f);
+		return;
+	}
+	AUTO(freep) char *told = answer ? own_line_tell(answer) : NULL;
+	r->code = answer ? EXIT_DONE : report_fail(f); /* there is no such checkpoint */
+	if (told)
+		show_note(r->show, "%s", told);
+	next(r);
+}
+
+static void checkpoint(struct repl *r, enum own_line own, const char *rest)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(freep) char *name = NULL;
+	struct checkpoint_request request = { .session_id = r->session, .on_done = on_checkpoint, .ctx = r };
+	if (r->opened && own_line_request(own, rest, &name, &request, &f) == 0)
+		r->call = attach_checkpoint(opened_attach(r->opened), &request, &f);
+	if (r->call)
+		return;
+	if (r->opened)
+		r->code = report_fail(&f);
+	next(r);
+}
+
+static bool is_own_line(struct buf *cell)
+{
+	return own_line_of(buf_str(cell), &(const char *){ NULL }) != OWN_NONE;
 }
 
 static void run_cell(struct repl *r)
 {
 	AUTO(freep) char *cell = buf_steal_str(&r->cell);
-	size_t n = strlen(cell);
-	struct run_request request = { .kind = RUN_CODE, .text = cell, .len = n, .interactive = true };
-	if (is_command(cell, n))
-		request = (struct run_request){ .kind = RUN_TERMINAL, .text = cell + 2, .len = n - 2 };
+	const char *rest;
+	enum own_line own = own_line_of(cell, &rest);
+	struct run_request request = { .kind = RUN_CODE, .text = cell, .len = strlen(cell), .interactive = true };
+	if (own == OWN_COMMAND)
+		request = (struct run_request){ .kind = RUN_TERMINAL, .text = rest, .len = strlen(rest) };
 	block_reset(&r->block);
-	start(r, &request);
+	if (own == OWN_CHECKPOINT || own == OWN_UNDO)
+		checkpoint(r, own, rest);
+	else
+		start(r, &request);
 }
 
 /* Typed text is literal: "<" would otherwise begin the name of a key. */
@@ -338,7 +372,7 @@ static void take_typed(struct repl *r, const char *line, size_t n)
 {
 	bool whole = !r->block.lines && memchr(line, '\n', n); /* pasted, or from the history */
 	add_line(r, line, n);
-	if (block_is_open(&r->block, whole) && !is_command(buf_str(&r->cell), r->cell.len))
+	if (block_is_open(&r->block, whole) && !is_own_line(&r->cell))
 		read_line(r);
 	else
 		finish_cell(r);
@@ -353,7 +387,7 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 		return;
 	}
 	add_line(r, line, n);
-	if (block_may_take(&r->block) && !is_command(buf_str(&r->cell), r->cell.len))
+	if (block_may_take(&r->block) && !is_own_line(&r->cell))
 		read_line(r);
 	else
 		finish_cell(r);
@@ -390,7 +424,7 @@ static void take_unknown(struct repl *r, const char *line, size_t n)
 					 .len = r->cell.len,
 					 .on_done = on_completeness,
 					 .ctx = r };
-	if (r->block.has_code && !r->block.blank && !is_command(cell, r->cell.len))
+	if (r->block.has_code && !r->block.blank && !is_own_line(&r->cell))
 		r->call = attach_query(opened_attach(r->opened), &request, &f);
 	if (!r->call)
 		finish_cell(r);

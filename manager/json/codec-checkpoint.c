@@ -95,3 +95,33 @@ int checkpoint_request_decode(struct checkpoint_request *ret, const char *action
 		ret->name = name;
 	return 0;
 }
+
+static int info_decode(const json_t *json, struct checkpoint_info *ret, struct fail *f)
+{
+	struct fields in = { .json = json };
+	*ret = (struct checkpoint_info){ .name = fields_copy(&in, "name"),
+					 .run = fields_number(&in, "run", UINT32_MAX),
+					 .age_ms = fields_number(&in, "age_ms", INT64_MAX),
+					 .bytes = fields_number(&in, "bytes", INT64_MAX) };
+	read_texts(&in, "lost", &ret->lost);
+	return fields_check(&in, f);
+}
+
+int checkpoint_answer_decode(const json_t *json, struct checkpoint_answer *ret, struct fail *f)
+{
+	struct fields in = { .json = json }, restored = { 0 };
+	*ret = (struct checkpoint_answer){ .note = fields_copy(&in, "note") };
+	const json_t *saved = fields_object(&in, "saved");
+	const json_t *list = fields_list(&in, "checkpoints", CHECKPOINTS_LISTED_MAX);
+	ret->restored = restored_decode(fields_object(&in, "restored"), &restored);
+	ret->saved = saved ? new0(struct checkpoint_info) : NULL;
+	ret->checkpoints = xcalloc(json_array_size(list) + 1, sizeof(*ret->checkpoints));
+	if (fields_check(&in, f) < 0 || (ret->restored && fields_check(&restored, f) < 0))
+		return -1;
+	if (saved && info_decode(saved, ret->saved, f) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (info_decode(json_array_get(list, i), &ret->checkpoints[ret->n_checkpoints++], f) < 0)
+			return -1;
+	return 0;
+}

@@ -92,6 +92,8 @@ json_t *checkpoints_encode(const struct checkpoint_info *v, size_t n);
 json_t *checkpoint_answer_encode(const struct checkpoint_answer *a);
 /* Sets action, and name or run: except for a save, a number names the run. The name stays the caller's. */
 int checkpoint_request_decode(struct checkpoint_request *ret, const char *action, const char *name, struct fail *f);
+/* The caller releases it, on failure too. */
+int checkpoint_answer_decode(const json_t *json, struct checkpoint_answer *ret, struct fail *f);
 
 /* --- the server ---------------------------------------------------------------------------------------------------- */
 json_t *check_encode(const struct check *check);

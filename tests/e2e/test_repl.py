@@ -93,6 +93,10 @@ def test_at_a_terminal(terminal, home):
     t.until("alpha_beta")
     assert t.ask("") == "7"
     assert t.ask("$ mkdir folder; touch folder/one.csv; pwd") == "/workspace"
+    assert "The checkpoint 'seven' has the variables after run" in t.ask("%checkpoint seven")
+    t.ask("alpha_beta = 8")
+    assert "is not in them" in t.ask("%undo seven")
+    assert t.ask("alpha_beta") == "7"
     t.type("open('fol\t")
     t.until("der/")
     t.type("o\t")
@@ -136,6 +140,8 @@ def test_pictures_elsewhere(terminal, home):
     ("node", "function f(a) {\n  return a\n}\nif (f(1)) {\n  console.log(6 * 7)\n}\nelse {\n}\nprocess.exit(4)\n7", 4, "42\n", ""),
     ("python", "import sys\nsys.exit('no more')\n7", 1, "", "no more\n"),
     ("r", "q(status = 6)\n7", 6, "", ""),
+    ("python", "x = 1\n%checkpoint a\nx = 2\n%undo b\n%undo\n%undo a\nx", 0, "1\n", "'a' (after run 1)"),
+    ("python", "%checkpoint", 64, "", "%checkpoint needs a name"),
     ("r", "x <-\n  5\nx * 2\nf <- function() stop('no')\nf()", 1, "[1] 10\n", "Error: no\n"),
 ])
 def test_in_a_pipe(home, language, text, code, shown, error):

@@ -212,6 +212,40 @@ static void a_checkpoint_has_a_name_or_the_number_of_a_run(void **state)
 	assert_int_equal(f.kind, FAIL_INVALID);
 }
 
+static void an_answer_about_checkpoints_survives_encoding(void **state)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	AUTO(checkpoint_answer_release) struct checkpoint_answer got = { 0 };
+	struct checkpoint_info v[] = { { .run = 1, .age_ms = 2, .bytes = 3 }, { .name = TEXT("b"), .run = 2 } };
+	struct restored restored = { .run = 1, .missing = { 2, 3 }, .n_missing = 2 };
+	struct checkpoint_answer a = {
+		.saved = &v[1], .restored = &restored, .note = TEXT("Back."), .checkpoints = v, .n_checkpoints = 2
+	};
+	strv_add(&v[0].lost, "a thread");
+	json_auto_t *json = checkpoint_answer_encode(&a);
+	assert_int_equal(checkpoint_answer_decode(json, &got, &f), 0);
+	assert_string_equal(got.saved->name, "b");
+	assert_int_equal(got.restored->missing[1], 3);
+	assert_string_equal(got.note, "Back.");
+	assert_int_equal(got.n_checkpoints, 2);
+	assert_null(got.checkpoints[0].name);
+	assert_string_equal(got.checkpoints[0].lost.v[0], "a thread");
+	assert_int_equal(got.checkpoints[0].bytes, 3);
+	strv_release(&v[0].lost);
+}
+
+static void a_wrong_answer_about_checkpoints_is_rejected(void **state)
+{
+	static const char *const wrong[] = { "{\"saved\":5}", "{\"note\":5}", "{\"checkpoints\":[5]}",
+					     "{\"saved\":{\"run\":-1}}", "{\"restored\":{\"run\":-1}}" };
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		AUTO(fail_release) struct fail f = { 0 };
+		AUTO(checkpoint_answer_release) struct checkpoint_answer got = { 0 };
+		json_auto_t *json = json_loads(wrong[i], 0, NULL);
+		assert_int_equal(checkpoint_answer_decode(json, &got, &f), -1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +255,8 @@ int main(void)
 		cmocka_unit_test(details_survive_encoding),
 		cmocka_unit_test(content_may_be_any_bytes),
 		cmocka_unit_test(a_failure_keeps_its_kind_cause_and_message),
+		cmocka_unit_test(an_answer_about_checkpoints_survives_encoding),
+		cmocka_unit_test(a_wrong_answer_about_checkpoints_is_rejected),
 		cmocka_unit_test(a_checkpoint_has_a_name_or_the_number_of_a_run),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
