@@ -127,7 +127,8 @@ def test_the_next_manager_continues_with_the_same_addresses(box, gate):
     gate.process.kill()
     client = box.attach(fence=2)
     # Until it has sent rules, connections wait.
-    python(client, "s = dial('db', 5432); print(s.recv(10))", background=True)
+    python(client, "s = dial('db', 5432); print('waits', flush=True); print(s.recv(10))", background=True)
+    assert written(client) == b"waits\n"
     assert client.ping() == b"ping" and not seen(client, frames.STREAM_OPEN)
     client.send(frames.GATE, 0, RULES)
     offered = Offered(client).accept()
