@@ -1,6 +1,7 @@
 #include "cli/typed.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <termios.h>
 
@@ -11,6 +12,21 @@ static void set_echo(bool on)
 		return;
 	t.c_lflag = on ? t.c_lflag | ECHO : t.c_lflag & ~(tcflag_t)ECHO;
 	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &t);
+}
+
+/* SA_RESETHAND: the second signal ends the program. */
+static void on_signal(int signo)
+{
+	set_echo(true);
+	(void)raise(signo);
+}
+
+/* Otherwise Ctrl-C would leave a terminal that shows nothing. */
+static void handle_signals(void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESETHAND };
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
 }
 
 /* The buffer does not grow, so no copy of a secret is left behind. */
@@ -39,11 +55,13 @@ int typed_value(const char *name, size_t max, struct buf *ret)
 		return -1;
 	if (typed) {
 		fprintf(stderr, "%s: ", name);
+		handle_signals(on_signal);
 		set_echo(false);
 	}
 	int r = read_all(typed, &text);
 	if (typed) {
 		set_echo(true);
+		handle_signals(SIG_DFL);
 		fputc('\n', stderr);
 	}
 	while (text.len && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == '\r'))

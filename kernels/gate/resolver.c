@@ -12,6 +12,8 @@
 /* Queries that are answered before other work gets its turn. */
 #define QUERIES_A_TURN 32
 #define PATIENCE_MS 5000
+/* Until connections are accepted again, after there were no descriptors for one. */
+#define PAUSE_MS 1000
 
 struct dns_connection {
 	struct list node;
@@ -112,12 +114,26 @@ static void on_stream(struct watch *w, short revents UNUSED)
 		connection_free(c);
 }
 
+static void on_connect(struct watch *w, short revents);
+
+static void on_pause_over(struct timeout *t)
+{
+	struct resolver *r = container_of(t, struct resolver, pause);
+	watch_start(r->poller, &r->tcp_watch, r->tcp_fd, POLLIN, on_connect);
+}
+
 static void on_connect(struct watch *w, short revents UNUSED)
 {
 	struct resolver *r = container_of(w, struct resolver, tcp_watch);
 	int fd = accept4(r->tcp_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
+	if (fd < 0) {
+		/* The connection still waits, so the socket stays readable. */
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			watch_stop(w);
+			timeout_start(r->poller, &r->pause, PAUSE_MS, on_pause_over);
+		}
 		return;
+	}
 	if (r->n_connections >= RESOLVER_CONNECTIONS_MAX) {
 		close(fd);
 		return;

@@ -16,6 +16,7 @@ struct resolver {
 	uint32_t (*on_name)(struct resolver *r, const char *name, bool wanted, bool *ret_exists);
 	int udp_fd, tcp_fd; /* -1 = not open */
 	struct watch udp_watch, tcp_watch;
+	struct timeout pause; /* of accepting */
 	struct list connections;
 	size_t n_connections;
 };

@@ -185,6 +185,36 @@ static void a_damaged_or_endless_archive_is_refused(void **state)
 	assert_int_equal(cause_of(&too_large), CAUSE_INSTALL_SIZE);
 }
 
+static int drop(void *ctx UNUSED, const void *data UNUSED, size_t n UNUSED)
+{
+	return 0;
+}
+
+/* The layer keeps the names of folders. */
+static void folders_with_long_names_are_bounded(void **state)
+{
+	enum { LENGTH = 4000 };
+	AUTO(fail_release) struct fail f = { 0 };
+	char name[LENGTH + 1];
+	struct layer *l = layer_new(&(struct layer_spec){ .folder = FOLDER, .max = 1 << 30, .write = drop });
+	memset(name, 'x', LENGTH);
+	memcpy(name, FOLDER "/", strlen(FOLDER "/"));
+	name[LENGTH] = '\0';
+	int r = 0;
+	for (size_t i = 0; r == 0 && i <= LAYER_FOLDERS_MAX / LENGTH; i++) {
+		AUTO(buf_release) struct buf archive = { 0 };
+		if (i == 0)
+			add_member(&archive, &(struct member){ FOLDER, '5', NULL, NULL, 0 });
+		snprintf(name + LENGTH - 8, 9, "%08zu", i);
+		add_member(&archive, &(struct member){ "long", 'L', NULL, name, 0 });
+		add_member(&archive, &(struct member){ FOLDER, '5', NULL, NULL, 0 });
+		r = layer_add(l, archive.data, archive.len, &f);
+	}
+	assert_int_equal(r, -1);
+	assert_non_null(strstr(f.message, "too many folders"));
+	layer_free(l);
+}
+
 /* --- references and manifests -------------------------------------------------------------------------------------- */
 
 static void references_are_split(void **state)
@@ -579,6 +609,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_kept),
 		cmocka_unit_test(nothing_outside_the_folder_gets_into_a_layer),
 		cmocka_unit_test(a_damaged_or_endless_archive_is_refused),
+		cmocka_unit_test(folders_with_long_names_are_bounded),
 		cmocka_unit_test(references_are_split),
 		TEST(packages_become_an_image_in_the_registry),
 		TEST(a_registry_that_refuses_is_named),

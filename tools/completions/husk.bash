@@ -1,7 +1,7 @@
 # Completion of husk(1) for bash.
 _husk() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
-	local verbs='mcp serve ui jupyter run repl shell open cp ps stop history exports gc setup keys secret doctor config demo help'
+	local verbs='mcp serve ui jupyter run repl shell open cp ps stop history exports gc setup keys secret gate doctor config demo help'
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} == -* || ${COMP_WORDS[i - 1]} == --env-file ]] || {
 			verb=${COMP_WORDS[i]}
@@ -36,9 +36,10 @@ _husk() {
 	serve) options+=' --listen --unix --tls-cert --tls-key --behind-proxy --allow-host --allow' ;;
 	keys) options='add list remove --tenant --scope --max-sessions --max-memory --max-streams --max-exports --json --env-file --help' ;;
 	secret) options='set list remove --host --header --query --basic --tenant --json --env-file --help' ;;
+	gate) options='allow deny check list --json --env-file --help' ;;
 	doctor) options+=' --json --probe --verbose' ;;
-	run) options+=' --language --dependency --requirements --alone --env --secret --file --export --timeout --memory --cpus --disk --image --no-network' ;;
-	repl) options+=' --pictures --language --dependency --env --secret --memory --cpus --disk --image --no-network' ;;
+	run) options+=' --language --dependency --requirements --alone --env --secret --file --export --timeout --memory --cpus --disk --image --network --no-network' ;;
+	repl) options+=' --pictures --language --dependency --env --secret --memory --cpus --disk --image --network --no-network' ;;
 	config) options='list get set unset --json --env-file --help' ;;
 	jupyter) options+=' --tcp --install --uninstall --user --prefix' ;;
 	setup) options+=' --runtime --engine-only' ;;
@@ -52,7 +53,7 @@ _husk() {
 	esac
 	if [[ ($verb == run || $verb == cp) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-	elif [[ ($verb == stop || $verb == history || $verb == shell || $verb == open || $verb == repl || $verb == jupyter) && $word != -* ]]; then
+	elif [[ ($verb == stop || $verb == gate || $verb == history || $verb == shell || $verb == open || $verb == repl || $verb == jupyter) && $word != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(husk ps 2>/dev/null | awk 'NR > 1 && NF > 3 { print $1 }')" -- "$word")
 	else
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

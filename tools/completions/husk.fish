@@ -1,5 +1,5 @@
 # Completion of husk(1) for fish.
-set -l verbs mcp serve ui jupyter run repl shell open cp ps stop history exports gc setup keys doctor config demo help
+set -l verbs mcp serve ui jupyter run repl shell open cp ps stop history exports gc setup keys secret gate doctor config demo help
 complete -c husk -f
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'Serve the Model Context Protocol on stdin and stdout'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a jupyter -d 'Open a session to Jupyter, or add Husk to its kernels'
@@ -18,6 +18,15 @@ complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Check
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a serve -d 'Serve the HTTP API and MCP over HTTP'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a ui -d 'Open the page of a running husk serve in a browser'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a keys -d 'Make, list and remove keys of the HTTP API'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a secret -d 'Store secrets that sessions use but never see'
+complete -c husk -n "not __fish_seen_subcommand_from $verbs" -a gate -d 'Show and change which hosts a session reaches'
+complete -c husk -n '__fish_seen_subcommand_from secret' -a 'set list remove'
+complete -c husk -n '__fish_seen_subcommand_from secret' -l host -x -d 'host that it is for'
+complete -c husk -n '__fish_seen_subcommand_from secret' -l header -x -d 'only in this header'
+complete -c husk -n '__fish_seen_subcommand_from secret' -l query -x -d 'only in this parameter'
+complete -c husk -n '__fish_seen_subcommand_from secret' -l basic -x -d 'password of this user'
+complete -c husk -n '__fish_seen_subcommand_from secret' -l tenant -x -d 'tenant of the secret'
+complete -c husk -n '__fish_seen_subcommand_from gate' -a 'allow deny check list'
 complete -c husk -n '__fish_seen_subcommand_from serve' -l listen -x -d 'address and port'
 complete -c husk -n '__fish_seen_subcommand_from serve' -l unix -r -d 'a unix socket'
 complete -c husk -n '__fish_seen_subcommand_from serve' -l tls-cert -r -d 'certificate chain'
@@ -39,7 +48,7 @@ complete -c husk -n '__fish_seen_subcommand_from cp' -F
 complete -c husk -l env-file -r -F -d 'settings file'
 complete -c husk -l help -d 'print help'
 complete -c husk -n "not __fish_seen_subcommand_from $verbs" -l version -d 'name and version'
-complete -c husk -n '__fish_seen_subcommand_from doctor ps gc exports history config keys' -l json -d 'one JSON object'
+complete -c husk -n '__fish_seen_subcommand_from doctor ps gc exports history config keys secret gate' -l json -d 'one JSON object'
 complete -c husk -n '__fish_seen_subcommand_from mcp' -l allow -r -a '(__fish_complete_directories)' -d 'folder to import from'
 complete -c husk -n '__fish_seen_subcommand_from doctor' -l probe -d 'try a session of each runtime'
 complete -c husk -n '__fish_seen_subcommand_from doctor' -l verbose -d 'show each act of the probe'
@@ -77,7 +86,9 @@ complete -c husk -n '__fish_seen_subcommand_from run repl' -l memory -r -d 'such
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l cpus -r -d number
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l disk -r -d 'such as 10g'
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l image -r -d 'of CONTAINER_IMAGES'
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l secret -r -d 'secret to use'
+complete -c husk -n '__fish_seen_subcommand_from run repl' -l network -r -d 'host that it reaches'
 complete -c husk -n '__fish_seen_subcommand_from run repl' -l no-network -d 'without the network'
 complete -c husk -n '__fish_seen_subcommand_from repl' -l pictures -r -a 'auto kitty iterm sixel file' -d 'how they are shown'
 complete -c husk -n '__fish_seen_subcommand_from shell' -l cwd -r -d 'start in this directory'
-complete -c husk -n '__fish_seen_subcommand_from shell open repl' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session
+complete -c husk -n '__fish_seen_subcommand_from shell open repl gate' -a '(husk ps 2>/dev/null | string match -rg "^(\\w{26}) ")' -d session

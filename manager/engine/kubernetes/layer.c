@@ -47,6 +47,7 @@ struct layer {
 	struct buf name, link;	/* of the next entry, if it is too long for a header */
 	json_t *folders;	/* that exist so far */
 	uint64_t written, entries;
+	size_t names;	/* bytes of the names in folders */
 	unsigned zeros; /* empty blocks in a row */
 	bool complete;
 };
@@ -177,8 +178,12 @@ static int check(struct layer *l, const struct entry *e, const char *name, const
 		return refuse(f, "has a link without a target");
 	if (++l->entries > ENTRIES_MAX)
 		return refuse(f, "has too many files");
-	if (folder)
-		json_object_set_new_nocheck(l->folders, name, json_true());
+	if (!folder || json_object_get(l->folders, name))
+		return 0;
+	l->names += strlen(name) + 1;
+	if (l->names > LAYER_FOLDERS_MAX)
+		return refuse(f, "has too many folders with long names");
+	json_object_set_new_nocheck(l->folders, name, json_true());
 	return 0;
 }
 

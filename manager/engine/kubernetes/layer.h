@@ -6,6 +6,9 @@
 
 #include "base/fail.h"
 
+/* Bytes of the names of all folders, which are kept until the end. */
+#define LAYER_FOLDERS_MAX (16u << 20)
+
 struct layer;
 
 struct layer_spec {
