@@ -13,8 +13,8 @@ FORKS = {"env": {"FORKS": "1"}}
 def start(make_box):
     """start(*options) starts PID 1 with a kernel that can be copied, and returns (box, client)."""
 
-    def begin(*options, mode="request"):
-        box = make_box("--grace-ms", "1500", "--checkpoints", mode, *options, manifest=FORKS)
+    def begin(*options, mode="request", cgroup="v2"):
+        box = make_box("--grace-ms", "1500", "--checkpoints", mode, *options, manifest=FORKS, cgroup=cgroup)
         return box, box.attach()
 
     return begin
@@ -261,3 +261,46 @@ def test_a_broken_line_and_a_new_manager_lose_no_checkpoint(start):
     second = box.attach(fence=2)
     assert [c["name"] for c in kept(second)] == ["a"]
     assert second.execute("os._exit(1)").end["restored"]["run"] == 1
+
+
+LIMIT = 80 << 20  # in cgroup/v2-small
+FILL = "x = bytearray(12 << 20); x[:] = b'a' * len(x)"
+CHANGE = "x[:] = b'b' * len(x)"  # from now on, the copy alone holds the old pages
+
+
+def use_memory(box, percent):
+    (box.cgroup / "memory.stat").write_text(f"anon {LIMIT * percent // 100}\nshmem 0\n")
+
+
+def test_checkpoints_that_hold_a_quarter_of_the_memory_lose_the_oldest(start):
+    box, client = start(cgroup="v2-small")
+    for name in "ab":
+        client.execute(FILL)
+        client.checkpoint("save", name=name)
+        client.execute(CHANGE)
+    assert sum(c["bytes"] for c in kept(client)) > LIMIT // 4
+    use_memory(box, 61)
+    wait_for(lambda: [c["name"] for c in kept(client)] == ["b"])
+    assert client.execute("1").detail == "The checkpoint 'a' was dropped, since checkpoints held too much memory."
+
+
+def test_automatic_checkpoints_are_dropped_before_named_ones(start):
+    box, client = start(mode="auto", cgroup="v2-small")
+    client.execute(FILL)
+    client.checkpoint("save", name="a")
+    client.execute(CHANGE + "; time.sleep(0.3)")
+    wait_for(lambda: [c for c in kept(client) if c["run"] == 2])
+    client.execute(CHANGE.replace("b'b'", "b'c'"))
+    use_memory(box, 61)
+    wait_for(lambda: not [c for c in kept(client) if c["run"] == 2])
+    assert "a" in [c.get("name") for c in kept(client)]
+
+
+def test_a_full_container_keeps_no_automatic_checkpoint(start):
+    box, client = start(mode="auto", cgroup="v2-small")
+    client.execute(FILL + "; time.sleep(0.3)")
+    wait_for(lambda: kept(client))
+    client.execute(CHANGE)
+    assert LIMIT // 100 < sum(c["bytes"] for c in kept(client)) < LIMIT // 4
+    use_memory(box, 86)
+    wait_for(lambda: not [c for c in kept(client) if c["run"] == 1])
