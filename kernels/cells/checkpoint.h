@@ -28,6 +28,7 @@ struct checkpoint {
 	struct list node;
 	struct kernel *kernel; /* that it is a copy of */
 	char *name;	       /* NULL = automatic */
+	bool asked;	       /* a request waits for it */
 	enum checkpoint_state state;
 	struct history history;
 	struct timespec made_at;

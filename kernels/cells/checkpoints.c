@@ -14,6 +14,10 @@
 #define WORK_SHARE 20
 #define PAUSE_LONG_MS 1000
 #define IDLE_SHARE 100
+/* A checkpoint that became the interpreter is made again this long after the answer. */
+#define REMAKE_MS 1
+/* Between two looks whether a copy is there. */
+#define RETRY_MS 2
 /* Assumed before the first fork. */
 #define COST_US 5000
 /* Memory is measured this often, and only above WATCH_PERCENT of the limit, because it takes PID 1's time. */
@@ -28,6 +32,7 @@
 
 static void wake_next(struct checkpoints *all);
 static void on_idle(struct timeout *t);
+static void on_pause(struct timeout *t);
 
 /* ---- the list */
 
@@ -75,6 +80,19 @@ static struct checkpoint *find(const struct checkpoints *all, const char *name)
 	return NULL;
 }
 
+/* It will be found in a moment. */
+static bool is_coming(const struct checkpoints *all, const char *name)
+{
+	if (!name)
+		return false;
+	if (all->remake && all->remade && streq(all->remade, name))
+		return true;
+	list_for_each(c, &all->list, struct checkpoint, node)
+		if (c->name && c->state == CHECKPOINT_COMING && streq(c->name, name))
+			return true;
+	return false;
+}
+
 void checkpoints_drop(struct checkpoints *all)
 {
 	list_for_each(c, &all->list, struct checkpoint, node)
@@ -84,8 +102,9 @@ void checkpoints_drop(struct checkpoints *all)
 static json_t *describe(const struct checkpoints *all)
 {
 	json_t *list = json_array();
+	/* A named one that is made again was never gone. */
 	list_for_each(c, &all->list, struct checkpoint, node)
-		if (c->state == CHECKPOINT_KEPT)
+		if (c->state == CHECKPOINT_KEPT || (c->state == CHECKPOINT_COMING && c->name && !c->asked))
 			json_array_append_new(list, checkpoint_describe(c));
 	return list;
 }
@@ -187,6 +206,8 @@ static void on_ready(struct checkpoint *c)
 		list_for_each(old, &all->list, struct checkpoint, node)
 			if (old != c && old->name && streq(old->name, c->name))
 				discard(all, old);
+	}
+	if (c->asked) {
 		json_t *made = checkpoint_describe(c);
 		json_object_set_new(made, "status", json_string("ok"));
 		answer_call(all, made);
@@ -205,7 +226,7 @@ static void on_failed(struct checkpoint *c)
 	struct checkpoints *all = of(c);
 	bool was_waking = c == all->waking, was_coming = c->state == CHECKPOINT_COMING;
 	discard(all, c);
-	if (was_coming && c->name)
+	if (was_coming && c->asked)
 		answer_call(all, json_pack("{s:s, s:s}", "status", "failed", "why",
 					   "The copy of the interpreter did not start."));
 	if (all->restores && (was_waking || !all->waking))
@@ -230,9 +251,11 @@ static void on_woken(struct checkpoint *c)
 	discard(all, c);
 	checkpoint_become(c, &next);
 	answer_call(all, said);
+	timeout_start(all->poller, &all->pause, REMAKE_MS, on_pause);
 }
 
-static int make(struct checkpoints *all, const char *name)
+/* asked: it answers the request that waits. */
+static int make(struct checkpoints *all, const char *name, bool asked)
 {
 	struct checkpoint *c;
 	if (limits_pids_full(all->limits))
@@ -242,6 +265,7 @@ static int make(struct checkpoints *all, const char *name)
 	if (r < 0)
 		return r;
 	c->name = name ? xstrdup(name) : NULL;
+	c->asked = asked;
 	c->history = all->history;
 	c->on_ready = on_ready;
 	c->on_woken = on_woken;
@@ -256,7 +280,7 @@ static int make(struct checkpoints *all, const char *name)
 
 static void save_now(struct checkpoints *all, const char *name)
 {
-	int r = make(all, name);
+	int r = make(all, name, /* asked= */ true);
 	if (r < 0)
 		answer_call(all, json_pack("{s:s, s:s}", "status", "failed", "why",
 					   r == -EAGAIN ? "The process limit is reached." :
@@ -272,7 +296,7 @@ void checkpoints_forked(struct checkpoints *all, const char *cannot)
 		if (c->state == CHECKPOINT_COMING && !cannot) {
 			checkpoint_forked(c);
 		} else if (c->state == CHECKPOINT_COMING && !c->pid) {
-			if (c->name)
+			if (c->asked)
 				answer_call(all, json_pack("{s:s, s:s}", "status", "cannot", "why", cannot));
 			discard(all, c);
 		}
@@ -290,13 +314,6 @@ static bool is_possible(const struct checkpoints *all)
 	return all->mode == CHECKPOINTS_AUTO && all->kernel->forks && !all->covered;
 }
 
-static void on_pause(struct timeout *t)
-{
-	struct checkpoints *all = container_of(t, struct checkpoints, pause);
-	if (kernel_idle(all->kernel) && all->is_quiet(all) && is_possible(all))
-		(void)make(all, NULL);
-}
-
 static void on_idle(struct timeout *t)
 {
 	struct checkpoints *all = container_of(t, struct checkpoints, idle);
@@ -311,8 +328,15 @@ static bool remake(struct checkpoints *all)
 	AUTO(freep) char *name = take_ptr(all->remade);
 	all->remake = false;
 	if (name || all->mode == CHECKPOINTS_AUTO)
-		(void)make(all, name);
+		(void)make(all, name, /* asked= */ false);
 	return true;
+}
+
+static void on_pause(struct timeout *t)
+{
+	struct checkpoints *all = container_of(t, struct checkpoints, pause);
+	if (kernel_idle(all->kernel) && all->is_quiet(all) && !remake(all) && is_possible(all))
+		(void)make(all, NULL, /* asked= */ false);
 }
 
 void checkpoints_idle(struct checkpoints *all)
@@ -333,7 +357,7 @@ void checkpoints_before_run(struct checkpoints *all, uint32_t run)
 	timeout_stop(&all->pause);
 	timeout_stop(&all->idle);
 	if (!remake(all) && all->expired && all->mode == CHECKPOINTS_AUTO)
-		(void)make(all, NULL);
+		(void)make(all, NULL, /* asked= */ false);
 	all->covered = false;
 	all->expired = false;
 	history_add(&all->history, run);
@@ -451,6 +475,21 @@ static void undo(struct checkpoints *all, uint32_t call, struct checkpoint *c)
 	checkpoint_wake(c);
 }
 
+static void on_retry(struct timeout *t)
+{
+	struct checkpoints *all = container_of(t, struct checkpoints, retry);
+	json_auto_t *request = take_ptr(all->later);
+	checkpoints_request(all, all->later_call, request);
+}
+
+/* Handles it once the copy that is being made is there, or is given up. */
+static void put_off(struct checkpoints *all, uint32_t call, const json_t *request)
+{
+	all->later = json_deep_copy(request);
+	all->later_call = call;
+	timeout_start(all->poller, &all->retry, RETRY_MS, on_retry);
+}
+
 void checkpoints_request(struct checkpoints *all, uint32_t call, const json_t *request)
 {
 	const char *action = json_string_value(json_object_get(request, "action"));
@@ -468,6 +507,8 @@ void checkpoints_request(struct checkpoints *all, uint32_t call, const json_t *r
 		refuse(all, call, "busy", "The interpreter is busy.");
 	else if (saves)
 		save(all, call, name);
+	else if (!all->later && (all->kernel->fork_id || is_coming(all, name)))
+		put_off(all, call, request);
 	else if (!c)
 		refuse(all, call, "none", "There is no such checkpoint.");
 	else if (undoes)

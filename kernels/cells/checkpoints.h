@@ -41,6 +41,9 @@ struct checkpoints {
 	bool restores; /* the kernel waits for one of them */
 	uint32_t call; /* the request that is not answered yet; 0 = none */
 	char *wanted;  /* its name, while it waits for another checkpoint to be made */
+	json_t *later; /* another request that waits for that; NULL = none */
+	uint32_t later_call;
+	struct timeout retry;
 };
 
 /* The caller has set the fields above `list`. */

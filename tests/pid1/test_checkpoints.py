@@ -172,6 +172,16 @@ def test_if_no_copy_wakes_up_the_kernel_starts_anew(client):
     assert client.execute("x").ending == "error"
 
 
+def test_an_undo_can_be_repeated_without_a_run_between(client):
+    client.execute("x = [1]")
+    client.checkpoint("save", name="a")
+    for n in range(3):
+        client.execute(f"x.append({n})")
+        assert client.checkpoint("undo", name="a")["status"] == "ok"
+        assert client.checkpoint("undo", name="a")["status"] == "ok"
+        assert client.execute("print(x)").out == b"[1]\n"
+
+
 def test_an_undo_that_fails_changes_nothing(client):
     client.execute("x = 1; on_wake = lambda: os._exit(1)")
     client.checkpoint("save", name="a")
