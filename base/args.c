@@ -419,9 +419,11 @@ static json_t *property(const struct arg *a, const void *defaults)
 		[ARG_NUMBER] = "number", [ARG_SIZE] = "string",	 [ARG_OBJECT] = "object",
 		[ARG_LIST] = "array",	 [ARG_TEXTS] = "object", [ARG_STRINGS] = "array",
 	};
-	json_t *p = a->type == ARG_SWITCH ? json_pack("{s:[s, s]}", "type", "boolean", "array") :
+	/* Some model providers accept no list of types. */
+	json_t *p = a->type == ARG_SWITCH ? json_pack("{s:[{s:s}, {s:s, s:{s:s}}]}", "anyOf", "type", "boolean", "type",
+						      "array", "items", "type", "string") :
 					    json_pack("{s:s}", "type", types[a->type]);
-	if (a->type == ARG_STRINGS || a->type == ARG_SWITCH)
+	if (a->type == ARG_STRINGS)
 		json_object_set_new(p, "items", json_pack("{s:s}", "type", "string"));
 	if (a->type == ARG_TEXTS)
 		json_object_set_new(p, "additionalProperties", json_pack("{s:s}", "type", "string"));

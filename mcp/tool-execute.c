@@ -30,8 +30,7 @@ struct execute_args {
 			.max = 128, .description = "As create_session returned it.",                                   \
 			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
 	}
-#define WAIT_TEXT                                                                                                      \
-	"Seconds to wait for the end. If the run takes longer, it continues, and the answer has the output so far and its number."
+#define WAIT_TEXT "Seconds until the call answers. A longer run continues, and the answer has its number."
 #define ARG_TIMEOUT                                                                                                    \
 	{                                                                                                              \
 		"timeout", ARG_INT, offsetof(struct execute_args, timeout), ARG_ABSENT,                                \
@@ -69,8 +68,7 @@ struct execute_args {
 										 .example = "40"                       \
 	}
 
-#define ENV_TEXT                                                                                                       \
-	"Environment variables for this call only (use create_session for LD_*, NODE_OPTIONS and others read at startup)."
+#define ENV_TEXT "Environment variables for this call only; those read at startup belong in create_session."
 #define ARG_ENV                                                                                                        \
 	{                                                                                                              \
 		"env", ARG_TEXTS, offsetof(struct execute_args, env), .description = ENV_TEXT,                         \
@@ -89,8 +87,7 @@ static const struct arg code_table[] = {
 	ARG_INPUT("With `run`: the answer; <Ctrl-D> = end of input."),
 	ARG_ENV,
 	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
-	  .description =
-		  "Start a new interpreter at once, even while a cell runs, then run code if given. Variables are lost, files kept.",
+	  .description = "Start a new interpreter at once, then run code if given. Variables are lost, files kept.",
 	  .example = "true" },
 	{ 0 },
 };
@@ -129,7 +126,7 @@ static void execute_extend(json_t *properties, const struct tool_env *env)
 	struct execute_args defaults = { 0 };
 	execute_defaults(&defaults, env);
 	AUTO(freep) char *text = xasprintf(
-		"Seconds until the run is interrupted: default %lld, at most %d. With `wait` it may be longer, and the default is the session's lifetime.",
+		"Seconds until the run is interrupted: default %lld, at most %d; with `wait` more, by default the session's lifetime.",
 		(long long)defaults.timeout, TIMEOUT_MAX);
 	json_object_set_new(json_object_get(properties, "timeout"), "description", json_string(text));
 }
@@ -146,12 +143,11 @@ static char *code_describe(const struct tool_env *env)
 		"Slow work: {code: \"train()\", wait: 20} answers after at most 20 s, with ⟦running⟧ and a run number if "
 		"it has not ended; {run: 7, wait: 60} returns new output, at once when it ends; {run: 7, interrupt: true} "
 		"ends it. Never sleep to wait. Cells of one session run one after the other; execute_terminal works "
-		"beside them. If the client disconnects, a run lasts as long as the session's lease (%llu s).\n"
+		"beside them.\n"
 		"Long output is cut in the middle (%llu characters are shown; all of it is in ~/.husk/runs): print "
-		"summaries. If the interpreter had to be restarted, the answer says so: its variables are gone, files are "
+		"summaries. If the interpreter had to be restarted, the answer says which variables are left; files are "
 		"kept.",
-		PICTURES_MAX, (unsigned long long)env->config->lease,
-		(unsigned long long)env->config->max_answer_chars);
+		PICTURES_MAX, (unsigned long long)env->config->max_answer_chars);
 }
 
 static char *terminal_describe(const struct tool_env *env)
@@ -161,10 +157,8 @@ static char *terminal_describe(const struct tool_env *env)
 		"network), git, builds, background services. It starts in /workspace; the working directory and exported "
 		"variables persist between calls. Files are shared with execute_code, interpreter variables are not.\n"
 		"Returned: stdout, stderr and the exit code. Input is closed (use -y) unless `interactive`. A timeout "
-		"kills the command's processes. Slow commands: `wait`, `run` and `interrupt` as with execute_code: "
-		"{command: \"make -j2\", wait: 20}; while it is ⟦running⟧, the next command runs beside it (%d at most). "
-		"Never sleep to wait. Services: `command > log.txt 2>&1 &`; background processes stay alive. Commands run "
-		"beside cells of execute_code, and otherwise one after the other.\n"
+		"kills the command's processes. Slow commands: `wait`, `run` and `interrupt` as with execute_code; "
+		"while one is ⟦running⟧, the next runs beside it (%d at most). Services: `command > log.txt 2>&1 &`; background processes stay alive.\n"
 		"Not root: no apt; the system is read-only outside /workspace, /tmp and the home directory. free and "
 		"nproc show this session's limits; top and /proc the host's.",
 		RUNS_ASIDE_MAX);

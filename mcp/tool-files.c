@@ -93,22 +93,22 @@ static const struct arg export_entry_table[] = {
 			.example = "\"kq3v…\" (the session_id that create_session returned)"                         \
 	}
 
-#define ARG_IMPORTS(text, items)                                                                                       \
+#define ARG_IMPORTS(items)                                                                                             \
 	{                                                                                                              \
 		"files", ARG_LIST, offsetof(struct files_args, files), ARG_REQUIRED,                                   \
-			.max = FILES_MAX, .description = text,                                                         \
+			.max = FILES_MAX,                                                                              \
 			.example = "[{\"file_content\": \"a,b\\n1,2\\n\", \"destination\": \"data.csv\"}]",            \
 			.item = items, .item_size = sizeof(struct import_entry)                                        \
 	}
 
 static const struct arg import_table[] = {
 	ARG_SESSION("The session that gets the files."),
-	ARG_IMPORTS("Each has source, or file_content, or session_id and path.", import_entry_table),
+	ARG_IMPORTS(import_entry_table),
 	{ 0 },
 };
 static const struct arg remote_import_table[] = {
 	ARG_SESSION("The session that gets the files."),
-	ARG_IMPORTS("Each has file_content, or session_id and path.", remote_import_entry_table),
+	ARG_IMPORTS(remote_import_entry_table),
 	{ 0 },
 };
 
@@ -156,13 +156,12 @@ static char *import_describe(const struct tool_env *env)
 				"you the content.\n",
 				folders);
 	return xasprintf(
-		"Copy files or whole directories into a session. A session is a separate machine: host paths do not exist "
-		"inside, and sessions share no files, so import into each session that needs a file. Kinds of entries:\n"
+		"Copy files or whole directories into a session. Kinds of entries:\n"
 		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself (\"encoding\": \"base64\" for binary).\n"
 		"%s"
 		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
-		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept, links are copied as links.\n"
+		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept.\n"
 		"Files that do not fit into /workspace or /tmp (%llu MB each) are refused before writing. "
 		"Each entry has its own success and error.",
 		source, (unsigned long long)(env->config->tmpfs_size >> 20));
@@ -173,9 +172,9 @@ static char *export_describe(const struct tool_env *env)
 	return xasprintf(
 		"Copy files or directories out of a session, so that they stay when it ends. Use it for what cannot be shown "
 		"(data, models, PDFs), for what the user wants as a file, and to "
-		"pass files to another session (export here, then import_files there with session_id and path).\n"
+		"pass files to another session (then import_files there).\n"
 		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
-		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~). Later changes need another export.\n"
+		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~).\n"
 		"Returned for each entry: success and error, name, path, size, hash,%s uri (a resource that clients can read). Exports "
 		"survive the session and a restart of the server.",
 		env->remote ? " download_url (a link that needs no key and works for a day: give it to the user) and" :

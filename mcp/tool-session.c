@@ -187,7 +187,7 @@ static char *create_describe(const struct tool_env *env)
 		&b,
 		c->network_enabled ?
 			"Network: on unless `network` is false or a list. Name the packages that the work needs in `dependencies`; "
-			"execute_terminal can install more. CPU PyTorch, a tenth of the size: "
+			"execute_terminal can install more. CPU PyTorch: "
 			"--index-url with PyTorch's own index, path /whl/cpu.\n" :
 			"No network: the person who runs this server has switched it off.\n");
 	buf_printf(

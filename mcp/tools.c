@@ -109,7 +109,7 @@ char *tools_instructions(const struct tool_env *env)
 		"- Sessions are separate machines: host paths are not visible inside, and sessions share no files. "
 		"import_files copies files in, export_files out and to other sessions; exports outlive sessions.\n"
 		"- On CONTAINER_DIED stop the session, find the cause, create a new one, and never run the same code "
-		"unchanged. For a missing package install it in the terminal and try again; retry transient failures once.");
+		"unchanged. For a missing package install it in the terminal and try again.");
 }
 
 /* --- calls ---------------------------------------------------------------------------------------------- */

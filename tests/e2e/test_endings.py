@@ -135,15 +135,20 @@ def test_a_broken_stream_loses_nothing(start):
     assert waiting.tool().ok().value == "7"
 
 
-def test_a_session_stopped_while_it_starts(start):
+def test_a_session_stopped_while_it_starts(start, tmp_path):
     """The error of a second create names the id. The first create is answered, and a late cancel has no effect."""
-    server = start(CONTAINER_MAX_SESSIONS=1)
+    held, program = tmp_path / "held", tmp_path / "docker"
+    held.touch()
+    program.write_text(f'#!/bin/bash\n[ "$1" = run ] && [ -e {held} ] && exec sleep 1000\nexec docker "$@"\n')
+    program.chmod(0o755)
+    server = start(CONTAINER_MAX_SESSIONS=1, HUSK_DOCKER=program)
     creating = server.start_call("create_session", {"network": False})
     listed = server.call("create_session", {"network": False}).active_sessions
     assert [s["status"] for s in listed] == ["starting"]
     assert server.call("stop_session", {"session_id": listed[0]["session_id"]}).success is True
     answer = creating.tool()
     assert answer.is_error and "was stopped while it started" in answer.text
+    held.unlink()
     server.cancel(creating)
     assert server.session(network=False).code("1").ok()
 

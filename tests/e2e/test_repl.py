@@ -154,7 +154,7 @@ def test_sessions_with_and_without_a_server_can_be_used(start, home):
     """A server and a prompt use a session at the same time. After the server's end the next prompt takes the session
     over, and leaves it running too.
     """
-    server = start(home=home)
+    server = start(home=home, SESSION_CHECKPOINTS="off")
     session = server.session(language="python")
     session.code("x = 41").ok()
     done = piped(home, "x += 1; x", session.id)

@@ -359,7 +359,7 @@ def test_mcp_over_the_same_address(serving):
     reply = serving.call("POST", "/mcp", message, fields={"MCP-Protocol-Version": harness.MODERN, "Mcp-Method": "tools/list",
                                                           "Accept": "application/json, text/event-stream"})
     assert reply.status == 200, reply
-    assert len(reply.json["result"]["tools"]) == 7
+    assert len(reply.json["result"]["tools"]) == 8
     assert serving.call("POST", "/mcp", message, key="").status == 401
     counters = serving.call("GET", "/metrics").ok().body.decode()
     for status in (200, 401):

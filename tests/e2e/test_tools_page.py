@@ -19,10 +19,10 @@ def sections():
 
 def values(schema):
     """The words of the page for the values that a schema accepts."""
-    kind = schema["type"]
+    kind = schema.get("type")
     if "enum" in schema:
         words = ", ".join(f"`{value}`" for value in schema["enum"])
-    elif kind == ["boolean", "array"]:
+    elif "anyOf" in schema:
         words = "`true`, `false` or a list of texts"
         kind = "boolean"
     elif kind == "array" and schema["items"]["type"] == "string":
@@ -42,7 +42,7 @@ def arguments(schema, prefix=""):
     found = {}
     for name, one in schema["properties"].items():
         found[prefix + name] = (name not in schema.get("required", []), values(one))
-        found.update(arguments(one["items"], f"{prefix}{name}[].") if one["type"] == "array" and "properties" in one["items"] else {})
+        found.update(arguments(one["items"], f"{prefix}{name}[].") if one.get("type") == "array" and "properties" in one["items"] else {})
     return found
 
 

@@ -122,8 +122,7 @@ static void texts_for_models_stay_short(void **state)
 		const json_t *tool = json_array_get(at(m, "result|tools"), t);
 		const json_t *timeout = at(tool, "inputSchema|properties|timeout");
 		assert_null(json_object_get(timeout, "default"));
-		assert_non_null(strstr(text_at(timeout, "description"),
-				       "default 30, at most 300. With `wait` it may be longer"));
+		assert_non_null(strstr(text_at(timeout, "description"), "default 30, at most 300; with `wait` more"));
 		assert_null(strstr(text_at(tool, "description"), "default 30"));
 	}
 }
