@@ -25,7 +25,7 @@ NAMED = re.compile(r'(runtimes/|--language |--runtime |"name": "|language=")(par
 # Builds without the unit tests.
 MAKE = "nice ninja -C build husk images.json >/dev/null"
 # Folders of the build that ninja does not need.
-LARGE = ("venv", "private-engine", "kernel-tools", "clients*", "python-client*", "junit", "fuzz-found", "dist")
+LARGE = ("venv", "private-engine", "pool-*", "kernel-tools", "clients*", "python-client*", "junit", "fuzz-found", "dist")
 # In a mount namespace, the copy takes the place of the sources, so that the objects of the build are valid there.
 IN_PLACE = 'mount --bind "$1" "$2"; cd "$2"; exec setpriv --reuid "$3" --regid "$4" --init-groups bash -euo pipefail -c "$5"'
 
