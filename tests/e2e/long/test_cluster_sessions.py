@@ -89,7 +89,7 @@ def test_files_go_in_and_out(start, tmp_path):
 
 
 def test_a_warm_pod_is_claimed_at_once(cluster, start, capsys):
-    """The pod is there before it is asked for, and belongs to nobody until then."""
+    """The pod is there before anybody asks for it. Until then it has no owner."""
     server = start(WARM_POOL="python:1", CONTAINER_NETWORK_ENABLED="false")
     server.request("tools/list").result()
     times = []
