@@ -115,7 +115,7 @@ static void send_part(struct exchange *x, int status, struct http_fields *fields
 	read_next(p);
 }
 
-static void refuse_range(struct exchange *x, uint64_t size)
+void file_body_refuse_range(struct exchange *x, uint64_t size)
 {
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	AUTO(freep) char *detail =
@@ -140,7 +140,7 @@ void file_body_reply(struct exchange *x, struct http_fields *fields, int fd, uin
 	switch (head ? HTTP_RANGE_WHOLE : http_range_parse(asked, size, etag, &range)) {
 	case HTTP_RANGE_IMPOSSIBLE:
 		work_close(x->api->spec.loop, fd);
-		refuse_range(x, size);
+		file_body_refuse_range(x, size);
 		return;
 	case HTTP_RANGE_PART:
 		http_fields_addf(fields, "Content-Range", "bytes %llu-%llu/%llu", (unsigned long long)range.first,

@@ -8,5 +8,7 @@
  * answer but for ETag and those of ranges; etag is in quotes. Takes the descriptor, and uses x->data. Frees the
  * exchange, now or later. */
 void file_body_reply(struct exchange *x, struct http_fields *fields, int fd, uint64_t size, const char *etag);
+/* The answer to a range outside of a file. Frees the exchange. */
+void file_body_refuse_range(struct exchange *x, uint64_t size);
 
 #endif

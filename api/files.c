@@ -213,13 +213,13 @@ static void begin_reading(struct exchange *x, const struct file_info *info, cons
 	struct http_range range = { .length = info->size };
 	struct reading *reading = x->data;
 	enum http_range_result r = http_range_parse(&http_request_head(x->request)->fields, info->size, etag, &range);
-	add_file_fields(&fields, etag);
 	if (r == HTTP_RANGE_IMPOSSIBLE) {
+		uint64_t size = info->size; /* it is the operation's */
 		op_cancel(take_ptr(x->op));
-		http_fields_addf(&fields, "Content-Range", "bytes */%llu", (unsigned long long)info->size);
-		exchange_reply_text(x, 416, &fields, NULL, NULL, 0);
+		file_body_refuse_range(x, size);
 		return;
 	}
+	add_file_fields(&fields, etag);
 	if (r == HTTP_RANGE_WHOLE)
 		range = (struct http_range){ .length = info->size };
 	else
