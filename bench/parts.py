@@ -242,9 +242,10 @@ class Bench:
             server = stack.enter_context(serve.Serve(self.husk, self.folder / "http", HUSK_TRANSPORT="socket"))
             own = stdio.session(language="python", network=False)
             stack.callback(stdio.stop_session, own)
-            connections = {"rest": serve.Connection(server.address, server.key), "mcp-http": serve.Connection(server.address, server.key),
-                           "rest-unix": serve.Connection(server.socket, server.key)}
-            faces = {name: (serve.Mcp if name == "mcp-http" else serve.Rest)(connection, server.session())
+            addresses = {"rest": server.address, "mcp-http": server.address, "rest-unix": server.socket}
+            sessions = {name: server.session() for name in addresses}  # a server closes connections that stay silent
+            connections = {name: serve.Connection(address, server.key) for name, address in addresses.items()}
+            faces = {name: (serve.Mcp if name == "mcp-http" else serve.Rest)(connection, sessions[name])
                      for name, connection in connections.items()}
             calls = {"husk": caller(stdio, own, code="1+1"),
                      **{name: lambda face=face: face.timed("1+1", "2") for name, face in faces.items()}}

@@ -379,7 +379,9 @@ static const struct channel_ops channel_ops = { on_data, on_eof, on_drained, on_
 
 static void time_out(struct http_connection *c)
 {
-	bool can_say = c->wait == HTTP_WAIT_HEAD || (c->wait == HTTP_WAIT_BODY && !c->request.begun);
+	/* A client that connects before it has a request would take the status as the answer to its first one. */
+	bool silent = c->wait == HTTP_WAIT_HEAD && http_parser_idle(c->parser);
+	bool can_say = !silent && (c->wait == HTTP_WAIT_HEAD || (c->wait == HTTP_WAIT_BODY && !c->request.begun));
 	report_closed(c);
 	if (!can_say) {
 		http_connection_close(c);
