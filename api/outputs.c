@@ -100,6 +100,7 @@ static void reply_output(struct exchange *x, const struct run_record *record)
 	if (find_output(record, x->captures[2], &index) < 0) {
 		fail_set(&none, FAIL_NOT_FOUND, "Run %llu has no output '%.32s'.", (unsigned long long)record->number,
 			 x->captures[2]);
+		fail_hint(&none, "GET on the run lists its outputs as `parts`; the first one is 0.");
 		exchange_fail(x, &none);
 		return;
 	}

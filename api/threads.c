@@ -41,7 +41,8 @@ static void opened(void *ctx, const struct export_info *info, int fd, const stru
 	if (!exchange_resume(x, f))
 		return;
 	if (!info) {
-		exchange_problem(x, 403, NOT_EXPORTED, NULL);
+		exchange_problem(x, 403, NOT_EXPORTED,
+				 "Export the file first, and name the thread and the session that exported it.");
 		return;
 	}
 	AUTO(freep) char *etag = xasprintf("\"%s\"", info->hash);
@@ -191,7 +192,7 @@ static void delete_thread(struct exchange *x)
 	x->closed = deletion_free;
 	exchange_await(x,
 		       manager_list_all(x->api->spec.manager,
-					&(struct list_request){ .on_done = on_sessions, .ctx = x }, &f),
+					&(struct list_request){ .brief = true, .on_done = on_sessions, .ctx = x }, &f),
 		       &f);
 }
 

@@ -207,7 +207,9 @@ static void deliver_body_end(struct http_connection *c)
 	struct http_request *r = &c->request;
 	if (r->active && r->too_large) {
 		struct http_request answered = *r;
-		http_reply_problem(r, 413, "The body is larger than this resource accepts.");
+		AUTO(freep) char *detail =
+			xasprintf("The body is longer than %zu bytes, the limit of this resource.", r->collected.max);
+		http_reply_problem(r, 413, detail);
 		if (answered.on_closed)
 			answered.on_closed(answered.closed_ctx);
 		return;

@@ -20,7 +20,7 @@ const char *http_problem_hint(int status)
 	case 403:
 		return "Use a key that has this right.";
 	case 404:
-		return "Check the address.";
+		return "Check the ids and names in the address.";
 	case 408:
 		return "Send the request again, without long pauses.";
 	case 409:

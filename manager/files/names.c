@@ -59,7 +59,8 @@ char *names_session_path(const char *path, struct fail *f)
 		}
 	}
 	cause_set(f, FAIL_INVALID, CAUSE_PATH_OUTSIDE, "Path outside /workspace, /tmp and /home/sandbox (~): %s", path);
-	fail_hint(f, "Relative paths are below /workspace.");
+	fail_hint(f, *path == '/' ? "Use a path in one of these directories, such as /workspace/NAME." :
+				    "Relative paths are below /workspace.");
 	return NULL;
 }
 
