@@ -1,15 +1,14 @@
 #include "api/auth.h"
 
 #include <strings.h>
-#include <sys/socket.h>
 
 #include "api/cookie.h"
 #include "api/host.h"
 #include "api/links.h"
+#include "api/origins.h"
 #include "api/peers.h"
 #include "api/problem.h"
 #include "api/route.h"
-#include "base/address.h"
 #include "base/alloc.h"
 #include "base/json.h"
 #include "http/problem.h"
@@ -19,34 +18,12 @@ static struct listener_tag *listener_of(const struct exchange *x)
 	return http_request_tag(x->request);
 }
 
-/* `named` is in the list of accepted hosts. */
-static bool is_host(const char *named, const char *host)
-{
-	size_t n = strlen(named);
-	const char *colon = strrchr(named, ':');
-	bool has_port = colon && !strchr(colon, ']');
-	return strncasecmp(named, host, n) == 0 && (!host[n] || (host[n] == ':' && !has_port));
-}
-
-static bool is_address(const char *host)
-{
-	struct sockaddr_storage sa;
-	size_t bracket = *host == '[', n = strcspn(host, bracket ? "]" : ":");
-	const char *rest = host + n + (bracket && host[n]);
-	AUTO(freep) char *text = xstrndup(host + bracket, n - bracket);
-	return (!bracket || host[n]) && (!*rest || *rest == ':') && address_read(&sa, text, 0);
-}
-
 /* A page of another site can make a browser send requests here (DNS rebinding), but it cannot change Host and Origin.
  * Answers with 403 and returns false if they are not ours. */
 static bool check_origin(struct exchange *x, const struct listener_tag *tag)
 {
 	const char *host = exchange_field(x, "host"), *origin = exchange_field(x, "origin");
-	/* The page of another site has a name. */
-	bool known = host && tag->any_address && is_address(host);
-	for (size_t i = 0; host && i < tag->hosts.n; i++)
-		known |= is_host(tag->hosts.v[i], host);
-	if (!known) {
+	if (!host || !listener_accepts(tag, host)) {
 		exchange_problem(x, 403, "The Host of the request is not an address of this server.",
 				 "Use the address that `husk serve` prints, or name this host with --allow-host.");
 		return false;
@@ -118,20 +95,16 @@ static const char *key_of(const struct exchange *x)
 	return value + strspn(value, " ");
 }
 
-static void check_key(struct exchange *x, void (*next)(struct exchange *x))
+char *auth_key_text(const struct exchange *x)
+{
+	const char *text = key_of(x);
+	return text ? xstrdup(text) : cookie_key(x);
+}
+
+static void check_text(struct exchange *x, const char *text, void (*next)(struct exchange *x))
 {
 	AUTO(fail_release) struct fail f = { 0 };
 	struct manager *m = x->api->spec.manager;
-	const char *text = key_of(x);
-	AUTO(freep) char *cookie = text ? NULL : cookie_key(x);
-	if (cookie && !cookie_check(x))
-		return;
-	if (cookie)
-		text = cookie;
-	if (!text) {
-		refuse(x, "no_key", "This request needs a key.");
-		return;
-	}
 	const struct key_info *known = manager_known_key(m, text);
 	if (known) {
 		admit(x, known, next);
@@ -142,6 +115,17 @@ static void check_key(struct exchange *x, void (*next)(struct exchange *x))
 		       manager_check_key(m, &(struct check_key_request){ .key = text, .on_done = on_checked, .ctx = x },
 					 &f),
 		       &f);
+}
+
+static void check_key(struct exchange *x, void (*next)(struct exchange *x))
+{
+	AUTO(freep) char *text = auth_key_text(x);
+	if (text && !key_of(x) && !cookie_check(x))
+		return;
+	if (text)
+		check_text(x, text, next);
+	else
+		refuse(x, "no_key", "This request needs a key.");
 }
 
 void auth_check(struct exchange *x, void (*next)(struct exchange *x))
@@ -163,6 +147,12 @@ void auth_check(struct exchange *x, void (*next)(struct exchange *x))
 	if (http_request_is_peer(x->request)) {
 		if (peers_accept(x))
 			next(x);
+		return;
+	}
+	if (x->origin) {
+		const char *key = origins_enter(x);
+		if (key)
+			check_text(x, key, next);
 		return;
 	}
 	if (!check_origin(x, tag))

@@ -6,6 +6,8 @@
 
 /* Fills x->caller and calls next, now or later; or answers the exchange. */
 void auth_check(struct exchange *x, void (*next)(struct exchange *x));
+/* The text of the request's key; NULL = it has none. The caller owns it. */
+char *auth_key_text(const struct exchange *x);
 /* Checks the scope of the route. Answers with 403 and returns false if the caller lacks it. */
 bool auth_allows(struct exchange *x);
 

@@ -17,9 +17,8 @@ static char *name_of(const struct exchange *x)
 	return xasprintf(NAME "%s", port && !strchr(port, ']') ? port + 1 : "443");
 }
 
-char *cookie_key(const struct exchange *x)
+char *cookie_value(const struct exchange *x, const char *name)
 {
-	AUTO(freep) char *name = name_of(x);
 	const char *at = exchange_field(x, "cookie");
 	size_t n_name = strlen(name);
 	while (at && *at) {
@@ -30,6 +29,12 @@ char *cookie_key(const struct exchange *x)
 		at += n;
 	}
 	return NULL;
+}
+
+char *cookie_key(const struct exchange *x)
+{
+	AUTO(freep) char *name = name_of(x);
+	return cookie_value(x, name);
 }
 
 static bool refuse(struct exchange *x, const char *detail)

@@ -5,6 +5,8 @@
 
 #include "api/exchange.h"
 
+/* The value of a cookie of the request; NULL = none. The caller owns it. */
+char *cookie_value(const struct exchange *x, const char *name);
 /* The key in the request's cookie; NULL = none. The caller owns it. */
 char *cookie_key(const struct exchange *x);
 /* Answers with 403 and returns false if the request does not come from our own page. Only for requests that have no

@@ -32,6 +32,7 @@ static void release(struct exchange *x)
 	json_decref(x->body);
 	json_decref(x->late);
 	timer_free(x->late_timer);
+	free(x->origin);
 	free(x->slot);
 	free(x->session);
 	free(x->query);
@@ -79,6 +80,13 @@ void exchanges_drop(struct api *api)
 const char *exchange_field(const struct exchange *x, const char *name)
 {
 	return http_fields_get(&http_request_head(x->request)->fields, name);
+}
+
+const char *exchange_target(const struct exchange *x)
+{
+	const char *target = (const char *)http_request_head(x->request)->target.data;
+	const char *authority = *target == '/' ? NULL : strstr(target, "://");
+	return authority ? authority + 3 + strcspn(authority + 3, "/") : target;
 }
 
 bool exchange_accepts(const struct exchange *x, const char *type)

@@ -45,6 +45,7 @@ struct exchange {
 	const char *captures[CAPTURES_MAX]; /* the values of {…} in the route's path, in order */
 	size_t rest;			    /* index of the first segment that {path...} matched */
 	struct caller caller;
+	char *origin; /* "http://ID--8080.localhost:8765": a browser uses this port of a session; NULL = our own */
 	/* The session's conversation if the route names a session, else the caller's. */
 	struct conversation *conversation;
 	char *session;		   /* full id, or as the client wrote it if this server does not have the session yet */
@@ -75,6 +76,8 @@ struct exchange {
 
 /* The value of the header; NULL = missing. The name is in lower case. */
 const char *exchange_field(const struct exchange *x, const char *name);
+/* The path and the query as the client wrote them, without the origin that proxies send in front ("http://host"). */
+const char *exchange_target(const struct exchange *x);
 /* True if the client prefers this type to JSON (Accept). */
 bool exchange_accepts(const struct exchange *x, const char *type);
 

@@ -4,6 +4,7 @@
 #include "api/links.h"
 #include "api/pass.h"
 #include "api/peers.h"
+#include "api/port-fields.h"
 #include "api/sockets.h"
 #include "base/alloc.h"
 #include "base/percent.h"
@@ -99,6 +100,8 @@ static bool is_passed(const char *name)
 					    "husk-key",
 					    "husk-mcp",
 					    "husk-owner",
+					    "husk-port-origin",
+					    "husk-port-target",
 					    "husk-scopes",
 					    "husk-tenant",
 					    "keep-alive",
@@ -127,6 +130,25 @@ void forward_mark(const struct exchange *x, struct http_fields *fields)
 		http_fields_add(fields, "Husk-Base", base);
 }
 
+static void pass_field(void *ctx, struct http_fields *to, const char *name, const char *value, bool of_answer)
+{
+	const struct exchange *x = ctx;
+	if (x->origin && !of_answer)
+		port_fields_forward(to, name, value);
+	else if (is_passed(name))
+		http_fields_add(to, name, value);
+}
+
+const char *forward_port_origin(const struct exchange *x)
+{
+	return x->caller.forwarded ? exchange_field(x, "husk-port-origin") : NULL;
+}
+
+const char *forward_port_target(const struct exchange *x)
+{
+	return x->caller.forwarded ? exchange_field(x, "husk-port-target") : NULL;
+}
+
 /* --- the request --------------------------------------------------------------------------------------------------- */
 
 /* The target, written anew from its decoded parts with the full id of the session instead of its name. The client's own
@@ -135,7 +157,8 @@ void forward_mark(const struct exchange *x, struct http_fields *fields)
 static struct buf target_of(const struct exchange *x)
 {
 	struct buf target = { 0 };
-	const char *query = strchr((const char *)http_request_head(x->request)->target.data, '?');
+	/* The origin of a port has the target in a field of its own. */
+	const char *query = x->origin ? NULL : strchr((const char *)http_request_head(x->request)->target.data, '?');
 	buf_add_str(&target, PREFIX);
 	percent_encode(&target, x->session, /* keep_slash= */ false);
 	for (size_t i = PREFIX_SEGMENTS + 1; i < x->target.n_segments; i++) {
@@ -155,10 +178,15 @@ static void pass_on(struct forward *w)
 	if (w->local && !pass_admit(x))
 		return;
 	forward_mark(x, &w->fields);
+	if (x->origin) {
+		http_fields_add(&w->fields, "Husk-Port-Origin", x->origin);
+		http_fields_add(&w->fields, "Husk-Port-Target", exchange_target(x));
+	}
 	struct pass_spec spec = { .client = w->owner->client,
 				  .target = w->target,
 				  .fields = &w->fields,
-				  .passes = is_passed,
+				  .pass_field = pass_field,
+				  .ctx = x,
 				  .body = w->has_body ? &w->body : NULL,
 				  .lost = "The server that handled this request ended meanwhile.",
 				  .lost_hint =

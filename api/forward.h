@@ -23,6 +23,10 @@ struct forward_spec {
 };
 /* Passes the request on if the other server answers the probe; else calls here, later. */
 void forward_to(struct exchange *x, const struct forward_spec *spec);
+/* Another server has passed on a request to the origin of a port (origins.h): that origin, and the target as the browser
+ * wrote it. NULL = it is another request. */
+const char *forward_port_origin(const struct exchange *x);
+const char *forward_port_target(const struct exchange *x);
 /* The fields that tell the other server about the caller. */
 void forward_mark(const struct exchange *x, struct http_fields *fields);
 

@@ -74,12 +74,15 @@ struct api {
 	uint64_t last_client;	      /* number of the last attached run, for run_request.client */
 	struct request_count *counts; /* of answers, by route and status */
 	size_t n_counts;
-	struct list codes; /* of struct login_code */
-	bool inspecting;   /* a doctor runs */
-	struct op *ready;  /* the check of store and engine that requests wait for; NULL = none runs */
-	bool closing;	   /* the manager may be freed: do not use it */
+	struct list codes;  /* of struct login_code */
+	struct list grants; /* of struct grant (origins.c) */
+	bool inspecting;    /* a doctor runs */
+	struct op *ready;   /* the check of store and engine that requests wait for; NULL = none runs */
+	bool closing;	    /* the manager may be freed: do not use it */
 };
 
+/* `host` is the Host of a request, and an address of this listener. */
+bool listener_accepts(const struct listener_tag *tag, const char *host);
 /* Counts an answer for /metrics; path: the route's, static, or NULL = no route. */
 void api_count_answer(struct api *api, const char *path, enum http_method method, int status);
 

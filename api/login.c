@@ -60,22 +60,12 @@ static void drop_old(struct api *api)
 			code_free(c);
 }
 
-/* Compares in constant time. */
-static bool same(const char *a, const char *b)
-{
-	size_t n = strlen(a);
-	unsigned different = n != strlen(b);
-	for (size_t i = 0; !different && i < n; i++)
-		different |= (unsigned)(a[i] ^ b[i]);
-	return !different;
-}
-
 /* The code, which cannot be used again; NULL = it is not valid. */
 static struct login_code *take_code(struct api *api, const char *text)
 {
 	drop_old(api);
 	list_for_each(c, &api->codes, struct login_code, node) {
-		if (same(c->text, text)) {
+		if (manager_secrets_equal(c->text, text)) {
 			list_remove(&c->node);
 			list_init(&c->node);
 			return c;

@@ -26,11 +26,10 @@ struct pass *pass_free(struct pass *p)
 	return NULL;
 }
 
-static void pass_fields(const struct pass *p, struct http_fields *to, const struct http_fields *from)
+static void pass_fields(const struct pass *p, struct http_fields *to, const struct http_fields *from, bool of_answer)
 {
 	for (size_t i = 0; i < from->n; i++)
-		if (p->spec.passes(http_fields_name(from, i)))
-			http_fields_add(to, http_fields_name(from, i), http_fields_value(from, i));
+		p->spec.pass_field(p->spec.ctx, to, http_fields_name(from, i), http_fields_value(from, i), of_answer);
 }
 
 /* --- another protocol ---------------------------------------------------------------------------------------------- */
@@ -98,7 +97,7 @@ static void switch_protocol(struct pass *p, const struct http_head *head)
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
 	struct exchange *x = p->exchange;
 	const char *upgrade = http_fields_get(&head->fields, "upgrade");
-	pass_fields(p, &fields, &head->fields);
+	pass_fields(p, &fields, &head->fields, /* of_answer= */ true);
 	http_fields_add(&fields, "Upgrade", upgrade ? upgrade : "websocket");
 	p->far = http_call_take_channel(take_ptr(p->call));
 	p->near = http_reply_upgrade(take_ptr(x->request), &fields);
@@ -118,7 +117,7 @@ static void on_head(void *ctx, const struct http_head *head)
 		switch_protocol(p, head);
 		return;
 	}
-	pass_fields(p, &fields, &head->fields);
+	pass_fields(p, &fields, &head->fields, /* of_answer= */ true);
 	for (size_t i = 0; p->spec.answer_fields && i < p->spec.answer_fields->n; i++)
 		http_fields_add(&fields, http_fields_name(p->spec.answer_fields, i),
 				http_fields_value(p->spec.answer_fields, i));
@@ -201,7 +200,7 @@ struct pass *pass_new(struct exchange *x, const struct pass_spec *spec)
 	p->spec.fields = NULL;
 	p->spec.body = NULL;
 	p->exchange = x;
-	pass_fields(p, &fields, &head->fields);
+	pass_fields(p, &fields, &head->fields, /* of_answer= */ false);
 	for (size_t i = 0; i < spec->fields->n; i++)
 		http_fields_add(&fields, http_fields_name(spec->fields, i), http_fields_value(spec->fields, i));
 	if (head->upgrade) {
@@ -212,6 +211,7 @@ struct pass *pass_new(struct exchange *x, const struct pass_spec *spec)
 									.target = spec->target,
 									.fields = &fields,
 									.stream = has_body,
+									.length = head->length,
 									.body = spec->body ? spec->body->data : NULL,
 									.n = spec->body ? spec->body->len : 0,
 									.on_head = on_head,

@@ -12,8 +12,9 @@ struct pass_spec {
 	struct http_client *client;	  /* must outlive the pass */
 	const char *target;		  /* borrowed during the call */
 	const struct http_fields *fields; /* added to the request's own; borrowed during the call */
-	/* Which fields are passed on, in both directions. The name is in lower case. */
-	bool (*passes)(const char *name);
+	/* Passes a field on: adds it to `to` as it is, changed, or not at all. The name is in lower case. */
+	void (*pass_field)(void *ctx, struct http_fields *to, const char *name, const char *value, bool of_answer);
+	void *ctx;
 	const struct buf *body;			 /* of the request, if it was read already; NULL = it is read here */
 	const struct http_fields *answer_fields; /* added to the answer; must outlive the pass. NULL = none */
 	const char *lost, *lost_hint;		 /* the problem, if there is no answer */

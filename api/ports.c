@@ -1,12 +1,15 @@
 /* Servers inside sessions. A request below /ports/PORT/ is passed on to the server that listens on that port of the
  * session, for programs: what it answers is code of the session, so it must never act as our own page. Keys alone are
- * accepted, no cookie goes in or out, and a browser's navigation is refused; `husk open` is for browsers. A POST to
- * /ports/PORT joins a socket that comes with the request, which only works on the unix socket. */
+ * accepted, no cookie goes in or out, and a browser's navigation is refused. Browsers use an origin for each port
+ * (origins.h), or `husk open`. A POST to /ports/PORT joins a socket that comes with the request, which only works on the
+ * unix socket. */
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "api/forward.h"
 #include "api/host.h"
 #include "api/pass.h"
+#include "api/port-fields.h"
 #include "api/problem.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -23,6 +26,8 @@ struct port {
 	struct http_client *client;
 	struct pass *pass;
 	struct http_fields answer_fields;
+	struct port_names names; /* of a request to the origin of the port; else NULL in it */
+	char *server;
 };
 
 static void port_free(struct exchange *x)
@@ -34,6 +39,7 @@ static void port_free(struct exchange *x)
 	pass_free(p->pass);
 	http_client_free(p->client);
 	http_fields_release(&p->answer_fields);
+	free(p->server);
 	/* The client of a socket that could not be joined sees a reset, not the end of an empty answer. */
 	if (p->fd >= 0)
 		setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 }, sizeof(struct linger));
@@ -84,42 +90,6 @@ static void open_port(struct port *p, int (*on_open)(void *ctx))
 
 /* --- HTTP ---------------------------------------------------------------------------------------------------------- */
 
-/* Not passed on: fields of one connection, fields that concern our own server, and fields by which an answer could change
- * how a browser treats our origin. */
-static bool passes(const char *name)
-{
-	static const char *const stay[] = { "alt-svc",
-					    "authorization",
-					    "clear-site-data",
-					    "connection",
-					    "content-length",
-					    "content-security-policy",
-					    "content-security-policy-report-only",
-					    "cookie",
-					    "date",
-					    "expect",
-					    "host",
-					    "keep-alive",
-					    "origin",
-					    "proxy-authorization",
-					    "referer",
-					    "service-worker-allowed",
-					    "set-cookie",
-					    "set-cookie2",
-					    "strict-transport-security",
-					    "te",
-					    "trailer",
-					    "transfer-encoding",
-					    "upgrade",
-					    "www-authenticate" };
-	if (strncmp(name, "husk-", 5) == 0 || strncmp(name, "access-control-", 15) == 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(stay); i++)
-		if (streq(name, stay[i]))
-			return false;
-	return true;
-}
-
 static int dial(void *ctx)
 {
 	struct port *p = ctx;
@@ -127,36 +97,54 @@ static int dial(void *ctx)
 	return fd < 0 ? -ECONNREFUSED : fd;
 }
 
-/* The part of the target that the session's server gets, as the client wrote it. */
+/* The part of the target that the session's server gets. */
 static const char *inner_target(const struct exchange *x)
 {
-	const char *at = (const char *)http_request_head(x->request)->target.data;
+	const char *at = exchange_target(x);
 	for (int i = 0; i < PREFIX_SEGMENTS && *at; i++)
 		at += 1 + strcspn(at + 1, "/");
 	return at;
 }
 
+static void add_program_fields(struct port *p, struct http_fields *fields)
+{
+	const struct exchange *x = p->exchange;
+	http_fields_addf(fields, "X-Forwarded-Prefix", "/v1/sessions/%s/ports/%u", x->session, p->number);
+	http_fields_add(&p->answer_fields, "Content-Security-Policy", "sandbox");
+	http_fields_add(&p->answer_fields, "X-Content-Type-Options", "nosniff");
+}
+
+static void add_browser_fields(const struct port *p, struct http_fields *fields)
+{
+	const char *host = strstr(p->names.origin, "://");
+	http_fields_addf(fields, "X-Forwarded-Proto", "%.*s", (int)(host - p->names.origin), p->names.origin);
+	http_fields_add(fields, "X-Forwarded-Host", host + 3);
+}
+
 static void pass_on(struct port *p)
 {
 	AUTO(http_fields_release) struct http_fields fields = { 0 };
-	AUTO(freep) char *host = xasprintf("localhost:%u", p->number);
-	AUTO(freep) char *prefix = NULL;
 	AUTO(fail_release) struct fail f = { 0 };
 	struct exchange *x = p->exchange;
-	prefix = xasprintf("/v1/sessions/%s/ports/%u", x->session, p->number);
-	http_fields_add(&fields, "X-Forwarded-Prefix", prefix);
-	http_fields_add(&p->answer_fields, "Content-Security-Policy", "sandbox");
-	http_fields_add(&p->answer_fields, "X-Content-Type-Options", "nosniff");
-	p->client = http_client_new(
-		&(struct http_client_spec){ .loop = x->api->spec.loop, .dial = dial, .dial_ctx = p, .host = host }, &f);
-	p->pass = pass_new(
-		x, &(struct pass_spec){ .client = p->client,
-					.target = inner_target(x),
-					.fields = &fields,
-					.passes = passes,
-					.answer_fields = &p->answer_fields,
-					.lost = "The server in the session closed the connection without an answer.",
-					.lost_hint = "It must speak HTTP/1.1." });
+	const char *target = x->origin ? exchange_target(x) : forward_port_target(x);
+	if (p->names.origin)
+		add_browser_fields(p, &fields);
+	else
+		add_program_fields(p, &fields);
+	p->client = http_client_new(&(struct http_client_spec){ .loop = x->api->spec.loop,
+								.dial = dial,
+								.dial_ctx = p,
+								.host = p->names.server + sizeof("http://") - 1 },
+				    &f);
+	p->pass = pass_new(x, &(struct pass_spec){
+				      .client = p->client,
+				      .target = target ? target : inner_target(x),
+				      .fields = &fields,
+				      .pass_field = p->names.origin ? port_fields_for_browser : port_fields_for_program,
+				      .ctx = &p->names,
+				      .answer_fields = &p->answer_fields,
+				      .lost = "The server in the session closed the connection without an answer.",
+				      .lost_hint = "It must speak HTTP/1.1." });
 }
 
 static int on_connected(void *ctx)
@@ -173,13 +161,22 @@ static int on_connected(void *ctx)
 static void handle(struct exchange *x)
 {
 	const char *mode = exchange_field(x, "sec-fetch-mode");
-	if (mode && streq(mode, "navigate")) {
-		exchange_problem(x, 403, "This address is for programs.", "`husk open SESSION PORT` is for browsers.");
+	const char *origin = x->origin ? x->origin : forward_port_origin(x);
+	if (!origin && mode && streq(mode, "navigate")) {
+		exchange_problem(x, 403, "This address is for programs.",
+				 "Open the port from the page of Husk, or with `husk open SESSION PORT`.");
+		return;
+	}
+	if (*exchange_target(x) != '/') {
+		exchange_problem(x, 400, "The request needs a path.", NULL);
 		return;
 	}
 	struct port *p = pass_admit(x) ? port_new(x) : NULL;
-	if (p)
-		open_port(p, on_connected);
+	if (!p)
+		return;
+	p->server = xasprintf("http://localhost:%u", p->number);
+	p->names = (struct port_names){ .server = p->server, .origin = origin };
+	open_port(p, on_connected);
 }
 
 /* --- a socket of the client ---------------------------------------------------------------------------------------- */
@@ -230,6 +227,12 @@ static const struct route_answer join_answers[] = { { 204, NULL, NULL, "The conn
 
 #define PORTS_PATH "/v1/sessions/{session}/ports/{port}/{path...}"
 #define PORTS_FLAGS (ROUTE_SESSION | ROUTE_RAW_BODY | ROUTE_ANY_QUERY | ROUTE_NO_COOKIE)
+
+/* Every method: those that are not in the table are passed on, too. */
+const struct route route_port_origin = { .path = "(origin of a port)",
+					 .scope = SCOPE_PORTS,
+					 .flags = ROUTE_SESSION | ROUTE_RAW_BODY | ROUTE_ANY_QUERY | ROUTE_HIDDEN,
+					 .handle = handle };
 
 const struct route routes_ports[] = {
 	{ .method = HTTP_METHOD_GET,

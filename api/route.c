@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 
 static const struct route *const tables[] = {
-	routes_meta,	routes_sessions, routes_runs,	  routes_outputs,  routes_events,
-	routes_copies,	routes_exports,	 routes_queries,  routes_packages, routes_terminal,
-	routes_ports,	routes_keys,	 routes_settings, routes_health,   routes_reports,
-	routes_metrics, routes_threads,	 routes_uploads,  routes_files,	   routes_login,
-	routes_ui,	routes_secrets,	 routes_git,	  routes_network,  routes_checkpoints,
+	routes_meta,	    routes_sessions,  routes_runs,     routes_outputs,	routes_events,	routes_copies,
+	routes_exports,	    routes_queries,   routes_packages, routes_terminal, routes_ports,	routes_keys,
+	routes_settings,    routes_health,    routes_reports,  routes_metrics,	routes_threads, routes_uploads,
+	routes_files,	    routes_login,     routes_ui,       routes_secrets,	routes_git,	routes_network,
+	routes_checkpoints, routes_open_port,
 };
 
 const struct route *route_nth(size_t i)

@@ -63,6 +63,7 @@ extern const struct route routes_packages[];
 extern const struct route routes_network[];
 extern const struct route routes_terminal[];
 extern const struct route routes_ports[];
+extern const struct route routes_open_port[];
 extern const struct route routes_keys[];
 extern const struct route routes_git[];
 extern const struct route routes_secrets[];
@@ -75,6 +76,9 @@ extern const struct route routes_uploads[];
 extern const struct route routes_files[];
 extern const struct route routes_login[];
 extern const struct route routes_ui[];
+
+/* For requests to the origin of a port (origins.h), in no table. */
+extern const struct route route_port_origin;
 
 /* The i-th route of all tables; NULL past the last. */
 const struct route *route_nth(size_t i);

@@ -1,14 +1,17 @@
 #include "api/server.h"
 
 #include <errno.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "api/conversations.h"
 #include "api/exchange.h"
 #include "api/login.h"
+#include "api/origins.h"
 #include "api/peers.h"
 #include "api/reroute.h"
 #include "api/steps.h"
+#include "base/address.h"
 #include "base/alloc.h"
 #include "http/server.h"
 
@@ -24,6 +27,7 @@ struct api *api_new(const struct api_spec *spec)
 	list_init(&a->listeners);
 	list_init(&a->exchanges);
 	list_init(&a->codes);
+	list_init(&a->grants);
 	list_init(&a->copies);
 	a->conversations = conversations_new(spec->manager, spec->conversation, spec->on_close, spec->mcp_ctx);
 	a->local.local = true;
@@ -58,6 +62,7 @@ struct api *api_free(struct api *a)
 	peers_free(a->peers);
 	conversations_free(a->conversations);
 	login_codes_drop(a);
+	origins_drop(a);
 	free(a->counts);
 	list_for_each(tag, &a->listeners, struct listener_tag, node)
 		listener_free_tag(tag);
@@ -81,6 +86,33 @@ int api_listen_unix(struct api *a, int fd)
 void api_serve(struct api *a, int fd)
 {
 	http_server_adopt(a->local_server, fd, NULL, &a->local);
+}
+
+/* `named` is in the list of accepted hosts. */
+static bool is_host(const char *named, const char *host)
+{
+	size_t n = strlen(named);
+	const char *colon = strrchr(named, ':');
+	bool has_port = colon && !strchr(colon, ']');
+	return strncasecmp(named, host, n) == 0 && (!host[n] || (host[n] == ':' && !has_port));
+}
+
+static bool is_address(const char *host)
+{
+	struct sockaddr_storage sa;
+	size_t bracket = *host == '[', n = strcspn(host, bracket ? "]" : ":");
+	const char *rest = host + n + (bracket && host[n]);
+	AUTO(freep) char *text = xstrndup(host + bracket, n - bracket);
+	return (!bracket || host[n]) && (!*rest || *rest == ':') && address_read(&sa, text, 0);
+}
+
+bool listener_accepts(const struct listener_tag *tag, const char *host)
+{
+	/* The page of another site has a name. */
+	bool known = tag->any_address && is_address(host);
+	for (size_t i = 0; i < tag->hosts.n; i++)
+		known |= is_host(tag->hosts.v[i], host);
+	return known;
 }
 
 static void add_hosts(struct listener_tag *tag, const char *origin, const struct strv *hosts)

@@ -8,6 +8,7 @@
 #include "api/conversations.h"
 #include "api/host.h"
 #include "api/lookup.h"
+#include "api/origins.h"
 #include "api/problem.h"
 #include "api/replay.h"
 #include "api/route.h"
@@ -100,7 +101,8 @@ static void found(struct exchange *x)
 static bool find_conversation(struct exchange *x)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	const char *named = exchange_field(x, "husk-conversation");
+	/* Scripts of a session's page can send any field. */
+	const char *named = x->origin ? NULL : exchange_field(x, "husk-conversation");
 	if (!x->caller.tenant)
 		return true;
 	size_t n = named ? strlen(named) : 0;
@@ -182,6 +184,6 @@ static bool find_route(struct exchange *x)
 void steps_begin(struct api *api, struct http_request *r)
 {
 	struct exchange *x = exchange_new(api, r);
-	if (check_fields(x) && find_route(x))
+	if (check_fields(x) && (origins_match(x) || find_route(x)))
 		auth_check(x, authenticated);
 }

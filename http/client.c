@@ -363,7 +363,9 @@ static void print_request(struct http_call *call, const struct http_call_spec *s
 	buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n", spec->method, spec->target, call->client->host);
 	for (size_t i = 0; spec->fields && i < spec->fields->n; i++)
 		buf_printf(out, "%s: %s\r\n", http_fields_name(spec->fields, i), http_fields_value(spec->fields, i));
-	if (spec->stream)
+	if (spec->stream && spec->length > 0)
+		buf_printf(out, "Content-Length: %lld\r\n", (long long)spec->length);
+	else if (spec->stream)
 		buf_add_str(out, "Transfer-Encoding: chunked\r\n");
 	else if (spec->n || streq(spec->method, "POST") || streq(spec->method, "PUT"))
 		buf_printf(out, "Content-Length: %zu\r\n", spec->n);
@@ -399,29 +401,34 @@ struct http_call *http_call_new(struct http_client *c, const struct http_call_sp
 	return call;
 }
 
+/* Now, or with the request once there is a connection. */
+static int send_body(struct http_call *call, const void *data, size_t n)
+{
+	struct channel *ch = call->link->channel;
+	return ch ? channel_write(ch, data, n) : buf_add(&call->request, data, n);
+}
+
 int http_call_write(struct http_call *call, const void *data, size_t n)
 {
-	struct link *k = call->link;
-	if (!k)
+	if (!call->link)
 		return -EPIPE;
 	if (!n)
 		return 0;
+	if (call->spec.length > 0)
+		return send_body(call, data, n);
 	AUTO(buf_release) struct buf chunk = { 0 };
 	buf_printf(&chunk, "%zx\r\n", n);
 	buf_add(&chunk, data, n);
 	buf_add(&chunk, "\r\n", 2);
-	return k->channel ? channel_write(k->channel, chunk.data, chunk.len) :
-			    buf_add(&call->request, chunk.data, chunk.len);
+	return send_body(call, chunk.data, chunk.len);
 }
 
 void http_call_end(struct http_call *call)
 {
 	static const char last[] = "0\r\n\r\n";
 	call->sent_all = true;
-	if (call->link && call->link->channel)
-		channel_write(call->link->channel, last, sizeof(last) - 1);
-	else
-		buf_add(&call->request, last, sizeof(last) - 1);
+	if (call->link && call->spec.length <= 0)
+		(void)send_body(call, last, sizeof(last) - 1);
 }
 
 size_t http_call_queued(const struct http_call *call)

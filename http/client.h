@@ -32,7 +32,8 @@ struct http_call_spec {
 	const struct http_fields *fields; /* may be NULL; Host, Content-Length and Connection are added */
 	const void *body;		  /* copied */
 	size_t n;
-	bool stream; /* the body follows by http_call_write(), in chunks */
+	bool stream;	/* the body follows by http_call_write() */
+	int64_t length; /* of a body that follows; 0 or less = unknown, so it is sent in chunks */
 	/* Open files to send with the request over a unix socket; duplicated. At most CHANNEL_FILES_MAX. */
 	const int *files;
 	size_t n_files;

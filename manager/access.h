@@ -164,5 +164,7 @@ bool manager_is_signed(const struct manager *m, const char *text, const char *si
 /* 128 random bits as lower-case text. */
 #define MANAGER_SECRET_SIZE 27
 void manager_make_secret(char ret[MANAGER_SECRET_SIZE]);
+/* Compares in constant time. */
+bool manager_secrets_equal(const char *a, const char *b);
 
 #endif

@@ -30,6 +30,11 @@ bool token_is_valid(const char *text)
 	return strspn(text, alphabet) == TOKEN_SIZE - 1 && !text[TOKEN_SIZE - 1];
 }
 
+bool token_equal(const char *a, const char *b)
+{
+	return strlen(a) == strlen(b) && sodium_memcmp(a, b, strlen(a)) == 0;
+}
+
 void token_make_container(char ret[CONTAINER_NAME_SIZE])
 {
 	char token[TOKEN_SIZE];
@@ -83,5 +88,5 @@ bool token_is_signed(const char *signature, const char *key, const char *text)
 {
 	char own[SIGNATURE_SIZE];
 	token_sign(own, key, text);
-	return strlen(signature) == SIGNATURE_SIZE - 1 && sodium_memcmp(signature, own, SIGNATURE_SIZE - 1) == 0;
+	return token_equal(signature, own);
 }

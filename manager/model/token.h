@@ -9,6 +9,8 @@
 void token_make(char ret[TOKEN_SIZE]);
 /* True if token_make() could have made it. */
 bool token_is_valid(const char *text);
+/* Compares texts of the same length in constant time. */
+bool token_equal(const char *a, const char *b);
 /* The name of a new container: random, so that it reveals nothing. */
 #define CONTAINER_PREFIX "husk-"
 #define CONTAINER_NAME_SIZE (TOKEN_SIZE + 5)
@@ -26,7 +28,6 @@ void token_hash(char ret[TOKEN_HASH_SIZE], const char *const *texts, size_t n);
  * may be any text. */
 #define SIGNATURE_SIZE 44
 void token_sign(char ret[SIGNATURE_SIZE], const char *key, const char *text);
-/* Compares in constant time. */
 bool token_is_signed(const char *signature, const char *key, const char *text);
 
 #endif

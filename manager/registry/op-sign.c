@@ -77,3 +77,8 @@ void manager_make_secret(char ret[MANAGER_SECRET_SIZE])
 {
 	token_make(ret);
 }
+
+bool manager_secrets_equal(const char *a, const char *b)
+{
+	return token_equal(a, b);
+}

@@ -196,8 +196,3 @@ int key_hash(struct key *k, const void *data, size_t n, char ret[KEY_HASH_SIZE],
 	sodium_bin2hex(ret, KEY_HASH_SIZE, hash, sizeof(hash));
 	return 0;
 }
-
-bool key_hash_equals(const char *a, const char *b)
-{
-	return strlen(a) == strlen(b) && sodium_memcmp(a, b, strlen(a)) == 0;
-}

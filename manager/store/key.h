@@ -28,7 +28,5 @@ int key_open(struct key *k, const char *name, const char *sealed, char **ret, st
 /* A keyed hash of n bytes (BLAKE2b, 256 bits), as lower-case hex. Loads the key too. */
 #define KEY_HASH_SIZE (2 * 32 + 1)
 int key_hash(struct key *k, const void *data, size_t n, char ret[KEY_HASH_SIZE], struct fail *f);
-/* Compares two such hashes in constant time. */
-bool key_hash_equals(const char *a, const char *b);
 
 #endif

@@ -1,6 +1,7 @@
 /* Keys of the API and the limits of their tenants. The stored hash covers the secret and everything that the key
  * grants, under the store's own key: a program that can write to the database can neither add a key nor widen one. */
 #include "base/alloc.h"
+#include "manager/model/token.h"
 #include "manager/store/chain.h"
 #include "manager/store/store-private.h"
 
@@ -170,7 +171,7 @@ static int check(struct store_job *job, struct db *db, struct fail *f)
 	struct key_record *found = job->n ? job->rows : &none;
 	if (hash_key(job->key, found, j->text, hash, f) < 0)
 		return -1;
-	j->valid = key_hash_equals(hash, found->hash ? found->hash : "");
+	j->valid = token_equal(hash, found->hash ? found->hash : "");
 	if (!j->valid)
 		return 0;
 	struct tenant_limits limits;

@@ -4,3 +4,8 @@
 # evidence: page-frames
 def test_a_person_uses_a_session(serve, play):
     play("short.mjs", serve())
+
+
+# evidence: ports-origin
+def test_a_server_of_a_session_cannot_act_as_the_page(serve, play):
+    play("ports.mjs", serve())
