@@ -310,6 +310,14 @@ json_t *cell_withdraw(struct cell *c, json_t *lost)
 	return json_incref(lost ? lost : before);
 }
 
+void cell_drop(struct cell *c, const char *detail)
+{
+	stop_timers(c);
+	if (c->run)
+		finish(c, &(struct run_ending){ .ending = "interrupted", .detail = detail });
+	past_release(&c->past);
+}
+
 void cell_wait(struct cell *c)
 {
 	stop_timers(c);

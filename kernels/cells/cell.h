@@ -64,6 +64,8 @@ void cell_interrupt(struct cell *c, enum cell_stop stop);
 /* The kernel died before it had read the run, which is queued again. `lost` (may be NULL) is borrowed. Returns the
  * lost variables, a new reference or NULL. */
 json_t *cell_withdraw(struct cell *c, json_t *lost);
+/* Ends the run because its interpreter is no longer wanted. Does nothing if nothing runs. */
+void cell_drop(struct cell *c, const char *detail);
 /* The kernel is dead: until the run is ended or withdrawn, its time limit does not apply. */
 void cell_wait(struct cell *c);
 /* Ends the run because its kernel is dead. `next` has a sentence about what happened then, and is borrowed. */

@@ -9,28 +9,6 @@
 #define RUNS_NAMED_MAX 10
 #define RUNS_LISTED_MAX 100
 
-uint32_t history_last(const struct history *h)
-{
-	return h->n ? h->runs[h->n - 1] : 0;
-}
-
-void history_add(struct history *h, uint32_t run)
-{
-	if (h->n == HISTORY_MAX) {
-		memmove(h->runs, h->runs + 1, sizeof(h->runs[0]) * (HISTORY_MAX - 1));
-		h->n--;
-	}
-	h->runs[h->n++] = run;
-}
-
-static bool has(const struct history *h, uint32_t run)
-{
-	for (size_t i = h->n; i > 0 && h->runs[i - 1] >= run; i--)
-		if (h->runs[i - 1] == run)
-			return true;
-	return false;
-}
-
 json_t *checkpoint_describe(const struct checkpoint *c)
 {
 	json_t *o = json_pack("{s:s*, s:I, s:I, s:I}", "name", c->name, "run", (json_int_t)history_last(&c->history),
@@ -62,10 +40,13 @@ static void put_texts(struct buf *text, const json_t *texts, const char *between
 		buf_printf(text, "%s%s", i ? between : "", json_string_value(one));
 }
 
-static char *tell(uint32_t run, const json_t *missing, const json_t *lost, const json_t *files, bool more)
+static char *tell(const char *branch, uint32_t run, const json_t *missing, const json_t *lost, const json_t *files,
+		  bool more)
 {
 	struct buf text = { 0 };
-	if (run)
+	if (branch)
+		buf_printf(&text, "Variables are those of the branch '%s'", branch);
+	else if (run)
 		buf_printf(&text, "Variables are as they were after run %u", run);
 	else
 		buf_add_str(&text, "Variables are as they were before the first run");
@@ -88,15 +69,22 @@ static char *tell(uint32_t run, const json_t *missing, const json_t *lost, const
 	return buf_steal_str(&text);
 }
 
+/* The runs of `now` that are not in `h`. */
+static json_t *missing_in(const struct history *h, const struct history *now)
+{
+	json_t *missing = json_array();
+	for (size_t i = 0; i < now->n && json_array_size(missing) < RUNS_LISTED_MAX; i++)
+		if (!history_has(h, now->runs[i]))
+			json_array_append_new(missing, json_integer(now->runs[i]));
+	return missing;
+}
+
 json_t *checkpoint_compare(const struct checkpoint *c, const struct history *now, char **ret_note)
 {
 	uint32_t run = history_last(&c->history);
 	bool more = false;
-	json_t *missing = json_array(), *files = changes_since(SPAWN_WORKSPACE, &c->made_at, &more);
-	for (size_t i = 0; i < now->n && json_array_size(missing) < RUNS_LISTED_MAX; i++)
-		if (!has(&c->history, now->runs[i]))
-			json_array_append_new(missing, json_integer(now->runs[i]));
-	*ret_note = tell(run, missing, c->lost, files, more);
+	json_t *missing = missing_in(&c->history, now), *files = changes_since(SPAWN_WORKSPACE, &c->made_at, &more);
+	*ret_note = tell(NULL, run, missing, c->lost, files, more);
 	json_t *o = json_pack("{s:I, s:s*, s:o}", "run", (json_int_t)run, "name", c->name, "missing", missing);
 	if (json_array_size(c->lost))
 		json_object_set(o, "lost", c->lost);
@@ -105,5 +93,17 @@ json_t *checkpoint_compare(const struct checkpoint *c, const struct history *now
 	if (more)
 		json_object_set_new(o, "more_files", json_true());
 	json_decref(files);
+	return o;
+}
+
+json_t *branch_compare(const char *name, const struct history *branch, const struct history *now, json_t *lacks,
+		       char **ret_note)
+{
+	uint32_t run = history_last(branch);
+	json_t *missing = missing_in(branch, now);
+	*ret_note = tell(name, run, missing, lacks, NULL, false);
+	json_t *o = json_pack("{s:I, s:s, s:o}", "run", (json_int_t)run, "name", name, "missing", missing);
+	if (json_array_size(lacks))
+		json_object_set(o, "lost", lacks);
 	return o;
 }

@@ -158,18 +158,19 @@ static int ask(struct checkpoint *c)
 		r = make_pair(&c->taken_fd, &taken);
 	if (r == 0)
 		r = creds_expect(c->link.fd);
-	AUTO(closep) int out = pipes_writer(&k->pipes, RUN_STDOUT);
-	AUTO(closep) int err = pipes_writer(&k->pipes, RUN_STDERR);
+	AUTO(closep) int out = pipes_writer(c->pipes, RUN_STDOUT);
+	AUTO(closep) int err = pipes_writer(c->pipes, RUN_STDERR);
 	if (r < 0 || out < 0 || err < 0)
 		return r < 0 ? r : out < 0 ? out : err;
 	return kernel_fork(k, (int[KERNEL_FORK_FDS]){ link, out, err, taken });
 }
 
-int checkpoint_take(struct checkpoint **ret, struct kernel *k)
+int checkpoint_take(struct checkpoint **ret, struct kernel *k, struct pipes *pipes)
 {
 	struct checkpoint *c = new0(struct checkpoint);
 	list_init(&c->node);
 	c->kernel = k;
+	c->pipes = pipes_share(pipes);
 	c->taken_fd = -1;
 	c->link = (struct link){ .fd = -1, .on_message = on_message, .on_dropped = on_dropped, .on_gone = on_gone };
 	c->made_ms = clock_now_ms();
@@ -180,6 +181,7 @@ int checkpoint_take(struct checkpoint **ret, struct kernel *k)
 	if (r < 0) {
 		closep(&c->link.fd);
 		closep(&c->taken_fd);
+		pipes_leave(c->pipes);
 		free(c);
 		return r;
 	}
@@ -206,26 +208,33 @@ void checkpoint_wake(struct checkpoint *c)
 	(void)link_send(&c->link, message);
 }
 
-void checkpoint_become(struct checkpoint *c, struct past *next)
+struct kernel_process checkpoint_give(struct checkpoint *c)
 {
-	int link = fcntl(c->link.fd, F_DUPFD_CLOEXEC, 0);
-	pid_t pid = c->pid;
+	struct kernel_process p = { .pid = c->pid,
+				    .link_fd = fcntl(c->link.fd, F_DUPFD_CLOEXEC, 0),
+				    .taken_fd = take_fd(c->taken_fd),
+				    .pipes = take_ptr(c->pipes) };
 	c->pid = 0;
 	link_close(&c->link);
-	kernel_adopt(c->kernel, pid, link, take_fd(c->taken_fd), next);
+	return p;
+}
+
+uint64_t checkpoint_private_bytes(pid_t pid)
+{
+	char path[64], text[TEXT_MAX];
+	unsigned long long kb = 0;
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	AUTO(closep) int fd = pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[MAX(n, 0)] = '\0';
+	const char *at = strstr(text, "\nPrivate_Dirty:");
+	return at && sscanf(at, "\nPrivate_Dirty: %llu", &kb) == 1 ? (uint64_t)kb << 10 : 0;
 }
 
 void checkpoint_measure(struct checkpoint *c)
 {
-	char path[64], text[TEXT_MAX];
-	unsigned long long kb = 0;
-	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)c->pid);
-	AUTO(closep) int fd = c->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	text[MAX(n, 0)] = '\0';
-	const char *at = strstr(text, "\nPrivate_Dirty:");
-	if (at && sscanf(at, "\nPrivate_Dirty: %llu", &kb) == 1)
-		c->bytes = kb << 10;
+	uint64_t bytes = checkpoint_private_bytes(c->pid);
+	c->bytes = bytes ? bytes : c->bytes;
 }
 
 struct checkpoint *checkpoint_free(struct checkpoint *c)
@@ -239,6 +248,7 @@ struct checkpoint *checkpoint_free(struct checkpoint *c)
 	closep(&c->taken_fd);
 	if (c->pid)
 		procs_kill_session(c->pid);
+	pipes_leave(c->pipes);
 	json_decref(c->lost);
 	free(c->name);
 	free(c);

@@ -109,12 +109,17 @@ static json_t *describe(const struct checkpoints *all)
 	return list;
 }
 
+void checkpoints_add_list(const struct checkpoints *all, json_t *to)
+{
+	json_object_set_new(to, "checkpoints", describe(all));
+}
+
 /* ---- answers */
 
 /* Takes `answer`. */
 static void answer(struct checkpoints *all, uint32_t call, json_t *answer)
 {
-	json_object_set_new(answer, "checkpoints", describe(all));
+	checkpoints_add_list(all, answer);
 	all->on_answer(all, call, answer);
 	json_decref(answer);
 }
@@ -237,7 +242,7 @@ static void on_woken(struct checkpoint *c)
 {
 	struct checkpoints *all = of(c);
 	struct past next = { 0 };
-	next.restored = checkpoint_compare(c, &all->history, &next.note);
+	next.restored = checkpoint_compare(c, &all->kernel->history, &next.note);
 	json_t *said = json_pack("{s:s, s:O, s:s}", "status", "ok", "restored", next.restored, "note", next.note);
 	bool undo = all->call != 0;
 	if (undo)
@@ -246,10 +251,11 @@ static void on_woken(struct checkpoint *c)
 	all->remake = true;
 	free(all->remade);
 	all->remade = take_ptr(c->name);
-	all->history = c->history;
+	all->kernel->history = c->history;
 	all->covered = false;
 	discard(all, c);
-	checkpoint_become(c, &next);
+	struct kernel_process p = checkpoint_give(c);
+	kernel_adopt(all->kernel, &p, &next);
 	answer_call(all, said);
 	timeout_start(all->poller, &all->pause, REMAKE_MS, on_pause);
 }
@@ -261,12 +267,12 @@ static int make(struct checkpoints *all, const char *name, bool asked)
 	if (limits_pids_full(all->limits))
 		return -EAGAIN;
 	all->asked_us = clock_now_us();
-	int r = checkpoint_take(&c, all->kernel);
+	int r = checkpoint_take(&c, all->kernel, all->kernel->pipes);
 	if (r < 0)
 		return r;
 	c->name = name ? xstrdup(name) : NULL;
 	c->asked = asked;
-	c->history = all->history;
+	c->history = all->kernel->history;
 	c->on_ready = on_ready;
 	c->on_woken = on_woken;
 	c->on_failed = on_failed;
@@ -300,11 +306,47 @@ void checkpoints_forked(struct checkpoints *all, const char *cannot)
 				answer_call(all, json_pack("{s:s, s:s}", "status", "cannot", "why", cannot));
 			discard(all, c);
 		}
+	checkpoints_fork_over(all);
+}
+
+void checkpoints_fork_over(struct checkpoints *all)
+{
 	if (all->restores && !all->waking)
 		wake_next(all);
 	AUTO(freep) char *wanted = take_ptr(all->wanted);
 	if (wanted)
 		save_now(all, wanted);
+}
+
+void checkpoints_follow(struct checkpoints *all, struct kernel *k)
+{
+	drop_automatic(all, 0);
+	list_for_each(c, &all->list, struct checkpoint, node)
+		c->kernel = k;
+	list_for_each(c, &all->gone, struct checkpoint, node)
+		c->kernel = k;
+	all->kernel = k;
+	all->worked_us = k->worked_us;
+	all->covered = all->expired = false;
+	all->remake = true;
+	free(take_ptr(all->remade));
+	timeout_start(all->poller, &all->pause, REMAKE_MS, on_pause);
+}
+
+bool checkpoints_settled(const struct checkpoints *all)
+{
+	list_for_each(c, &all->list, struct checkpoint, node)
+		if (c->name && c->state != CHECKPOINT_KEPT)
+			return false;
+	return !all->kernel->fork_id && !all->call && !all->restores && !all->later;
+}
+
+bool checkpoints_name(const struct checkpoints *all, const char *name)
+{
+	list_for_each(c, &all->list, struct checkpoint, node)
+		if (c->name && streq(c->name, name))
+			return true;
+	return false;
 }
 
 /* ---- automatic ones */
@@ -360,7 +402,7 @@ void checkpoints_before_run(struct checkpoints *all, uint32_t run)
 		(void)make(all, NULL, /* asked= */ false);
 	all->covered = false;
 	all->expired = false;
-	history_add(&all->history, run);
+	history_add(&all->kernel->history, run);
 	if (all->news) {
 		free(all->kernel->past.news);
 		all->kernel->past.news = take_ptr(all->news);
@@ -370,7 +412,7 @@ void checkpoints_before_run(struct checkpoints *all, uint32_t run)
 void checkpoints_started(struct checkpoints *all)
 {
 	drop_automatic(all, 0);
-	all->history.n = 0;
+	all->kernel->history.n = 0;
 	all->covered = true;
 	all->remake = all->expired = false;
 	all->worked_us = all->kernel->worked_us;
@@ -379,11 +421,22 @@ void checkpoints_started(struct checkpoints *all)
 
 /* ---- restoring */
 
+/* The newest of those that the kernel's cells continue. If there is none, for example after a restart, then the newest
+ * of all. */
+static struct checkpoint *newest(const struct checkpoints *all)
+{
+	struct checkpoint *found = NULL, *last = NULL;
+	list_for_each(c, &all->list, struct checkpoint, node) {
+		found = history_continues(&c->history, &all->kernel->history) ? c : found;
+		last = c;
+	}
+	return found ? found : last;
+}
+
 static void wake_next(struct checkpoints *all)
 {
 	bool undo = all->kernel->pid != 0; /* then no other checkpoint will do */
-	struct checkpoint *c =
-		undo || list_empty(&all->list) ? NULL : list_entry(all->list.prev, struct checkpoint, node);
+	struct checkpoint *c = undo ? NULL : newest(all);
 	if (!c) {
 		all->restores = false;
 		answer_call(all, json_pack("{s:s, s:s}", "status", "failed", "why",
@@ -431,7 +484,7 @@ bool checkpoints_have(const struct checkpoints *all, pid_t pid)
 
 /* ---- requests */
 
-static const char *why_not(const struct checkpoints *all)
+const char *checkpoints_why_not(const struct checkpoints *all)
 {
 	if (all->mode == CHECKPOINTS_OFF)
 		return "The operator has turned checkpoints off, or the session runs in gVisor.";
@@ -498,7 +551,7 @@ void checkpoints_request(struct checkpoints *all, uint32_t call, const json_t *r
 	bool saves = action && streq(action, "save"), undoes = action && streq(action, "undo");
 	struct checkpoint *c =
 		saves ? NULL : find_target(all, name, json_is_integer(run) ? json_integer_value(run) : -1);
-	const char *cannot = why_not(all);
+	const char *cannot = checkpoints_why_not(all);
 	if (!action || !(saves || undoes || streq(action, "drop")))
 		refuse(all, call, "invalid", "The action is not known.");
 	else if (cannot)
@@ -523,11 +576,11 @@ void checkpoints_request(struct checkpoints *all, uint32_t call, const json_t *r
 
 void checkpoints_add_info(struct checkpoints *all, json_t *info)
 {
-	const char *cannot = why_not(all);
+	const char *cannot = checkpoints_why_not(all);
 	cannot = cannot ? cannot : all->cannot;
 	list_for_each(c, &all->list, struct checkpoint, node)
 		checkpoint_measure(c);
-	json_object_set_new(info, "checkpoints", describe(all));
+	checkpoints_add_list(all, info);
 	if (cannot)
 		json_object_set_new(info, "no_checkpoints", json_string(cannot));
 }

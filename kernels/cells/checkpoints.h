@@ -27,7 +27,6 @@ struct checkpoints {
 	struct list list; /* oldest first */
 	struct list gone; /* freed by `sweep`, because their callbacks may still run */
 	struct timeout sweep;
-	struct history history;	    /* the cells of the kernel */
 	uint64_t asked_us, cost_us; /* of the last fork */
 	uint64_t worked_us;	    /* of the kernel, at the last fork */
 	bool covered;		    /* no cell has begun since the last checkpoint */
@@ -57,16 +56,28 @@ void checkpoints_before_run(struct checkpoints *all, uint32_t run);
 void checkpoints_started(struct checkpoints *all);
 /* For struct kernel_setup. */
 void checkpoints_forked(struct checkpoints *all, const char *cannot);
+/* A fork that was not for a checkpoint is over. */
+void checkpoints_fork_over(struct checkpoints *all);
 bool checkpoints_died(struct checkpoints *all);
 /* Called for every reaped process. */
 void checkpoints_reaped(struct checkpoints *all, pid_t pid);
 /* True for the process of a checkpoint. */
 bool checkpoints_have(const struct checkpoints *all, pid_t pid);
+/* Another kernel is the main one now. Automatic checkpoints of the former one are dropped. */
+void checkpoints_follow(struct checkpoints *all, struct kernel *k);
+/* True if none is being made or woken up. */
+bool checkpoints_settled(const struct checkpoints *all);
+/* True if one has this name. */
+bool checkpoints_name(const struct checkpoints *all, const char *name);
+/* Why the kernel cannot be copied; NULL = it can. */
+const char *checkpoints_why_not(const struct checkpoints *all);
 /* Kills them all. */
 void checkpoints_drop(struct checkpoints *all);
 
 /* A request of the manager: {action: "save" | "undo" | "drop", name?, run?}. on_answer follows once. */
 void checkpoints_request(struct checkpoints *all, uint32_t call, const json_t *request);
+/* Adds `checkpoints` to an answer. */
+void checkpoints_add_list(const struct checkpoints *all, json_t *to);
 /* Adds `checkpoints`, and why there cannot be any, to an INFO. */
 void checkpoints_add_info(struct checkpoints *all, json_t *info);
 

@@ -53,19 +53,21 @@ void kernel_hold(struct kernel *k)
 	k->state = KERNEL_WAKING;
 }
 
-static void replace_process(struct kernel *k, pid_t pid, int link_fd, int taken_fd)
+static void replace_process(struct kernel *k, const struct kernel_process *p)
 {
 	timeout_stop(&k->timer);
 	query_lost(&k->query);
 	link_close(&k->link);
 	if (k->pid) {
-		pipes_drain(&k->pipes);
+		pipes_drain(k->pipes);
 		procs_kill_session(k->pid);
 	}
 	closep(&k->taken_fd);
-	k->pid = pid;
-	k->taken_fd = taken_fd;
-	link_open(&k->link, k->setup->poller, link_fd);
+	pipes_leave(k->pipes);
+	k->pipes = p->pipes;
+	k->pid = p->pid;
+	k->taken_fd = p->taken_fd;
+	link_open(&k->link, k->setup->poller, p->link_fd);
 	k->kill_reason = NULL;
 	k->killed = false;
 	k->fork_id = 0;
@@ -73,10 +75,24 @@ static void replace_process(struct kernel *k, pid_t pid, int link_fd, int taken_
 	k->oom_kills = limits_oom_kills(k->setup->limits);
 }
 
-void kernel_adopt(struct kernel *k, pid_t pid, int link_fd, int taken_fd, struct past *next)
+void kernel_begin(struct kernel *k, const struct kernel_process *p, const struct kernel *main)
+{
+	replace_process(k, p);
+	k->cell.pipes = k->pipes;
+	memcpy(k->language_version, main->language_version, sizeof(k->language_version));
+	k->lists_variables = main->lists_variables;
+	k->takes_queries = main->takes_queries;
+	k->forks = main->forks;
+	k->state = KERNEL_IDLE;
+	kernel_tell_idle(k);
+}
+
+void kernel_adopt(struct kernel *k, const struct kernel_process *p, struct past *next)
 {
 	bool died = !k->pid;
-	replace_process(k, pid, link_fd, taken_fd);
+	/* A cell that died has its output in the old pipes until it is ended. */
+	struct pipes *old = pipes_share(k->pipes);
+	replace_process(k, p);
 	kernel_lose_variables(k);
 	json_decref(take_ptr(k->past.lost));
 	k->state = KERNEL_IDLE;
@@ -91,6 +107,8 @@ void kernel_adopt(struct kernel *k, pid_t pid, int link_fd, int taken_fd, struct
 		k->past = *next;
 		*next = (struct past){ 0 };
 	}
+	k->cell.pipes = k->pipes;
+	pipes_leave(old);
 	kernel_send_event(k, "kernel_ready", "language_version", k->language_version);
 	kernel_tell_idle(k);
 }

@@ -66,8 +66,8 @@ static char *last_words(struct kernel *k, const char *cause)
 {
 	AUTO(buf_release) struct buf raw = { 0 };
 	AUTO(buf_release) struct buf clean = { 0 };
-	pipes_drain(&k->pipes);
-	ring_copy(&k->pipes.ends[RUN_STDERR].late, STDERR_SHOWN, &raw);
+	pipes_drain(k->pipes);
+	ring_copy(&k->pipes->ends[RUN_STDERR].late, STDERR_SHOWN, &raw);
 	if (raw.len)
 		utf8_clean(&clean, raw.data, raw.len);
 	while (clean.len && (clean.data[clean.len - 1] == '\n' || clean.data[clean.len - 1] == ' '))
@@ -183,8 +183,8 @@ static pid_t spawn_kernel(struct kernel *k)
 	AUTO(closep) int taken = open_taken(k);
 	if (taken < 0)
 		return taken;
-	AUTO(closep) int out = pipes_writer(&k->pipes, RUN_STDOUT);
-	AUTO(closep) int err = pipes_writer(&k->pipes, RUN_STDERR);
+	AUTO(closep) int out = pipes_writer(k->pipes, RUN_STDOUT);
+	AUTO(closep) int err = pipes_writer(k->pipes, RUN_STDERR);
 	if (out < 0 || err < 0)
 		return out < 0 ? out : err;
 	return spawn_process(&(struct spawn_spec){

@@ -51,6 +51,8 @@ const char *kernel_state_name(const struct kernel *k)
 
 void kernel_send_event(struct kernel *k, const char *event, const char *name, const char *value)
 {
+	if (k->branch) /* the manager knows one kernel */
+		return;
 	json_auto_t *payload = json_pack("{s:s, s:s*}", "event", event, name, value);
 	k->setup->on_event(k, payload);
 }
@@ -315,7 +317,7 @@ static void on_message(struct link *l, const struct link_message *m)
 	const char *why;
 	/* Output printed before a message must precede it. All messages of one read were sent before that read. */
 	if (l->fresh)
-		pipes_drain(&k->pipes);
+		pipes_drain(k->pipes);
 	l->fresh = false;
 	bool asked = k->variables_id && m->id == k->variables_id;
 	if (m->op == LINK_VARIABLES && asked) {
@@ -397,11 +399,24 @@ static void died_idle(struct kernel *k, const struct death *d)
 		kernel_start(k);
 }
 
+static void end_branch(struct kernel *k)
+{
+	AUTO(freep) char *how = death_describe(&k->death);
+	AUTO(freep) char *after =
+		xasprintf("The branch '%s' has ended with it. The main interpreter is as it was.", k->branch->name);
+	struct past next = { .note = after, .lost = k->past.lost };
+	k->state = KERNEL_FAILED;
+	cell_end_dead(&k->cell, &k->death, &next);
+	k->setup->on_branch_died(k, how);
+}
+
 void kernel_give_up(struct kernel *k)
 {
 	if (k->state != KERNEL_WAKING)
 		return;
-	if (k->pid) { /* it lives: it was held for an undo */
+	if (k->branch && !k->pid) {
+		end_branch(k);
+	} else if (k->pid) { /* it lives: it was held for an undo */
 		k->state = KERNEL_IDLE;
 		kernel_tell_idle(k);
 	} else if (k->cell.run) {
@@ -452,11 +467,58 @@ void kernel_reaped(struct kernel *k, pid_t pid, int status)
 	} else {
 		AUTO(freep) char *how = death_describe(&k->death);
 		kernel_send_event(k, "kernel_died", "cause", how);
-		doomed = flaps(k);
+		doomed = !k->branch && flaps(k);
 	}
 	k->state = KERNEL_WAKING;
 	if (!waking && (doomed || !k->setup->on_died(k)))
 		kernel_give_up(k);
+}
+
+void kernel_end(struct kernel *k, const char *detail)
+{
+	timeout_stop(&k->timer);
+	timeout_stop(&k->list_timer);
+	handshake_stop(&k->handshake);
+	query_lost(&k->query);
+	pipes_drain(k->pipes);
+	link_close(&k->link);
+	if (k->pid > 0)
+		procs_kill_session(k->pid);
+	k->pid = 0;
+	k->state = KERNEL_FAILED;
+	cell_drop(&k->cell, detail);
+}
+
+static void branch_free(struct branch *b)
+{
+	if (!b)
+		return;
+	json_decref(b->lacks);
+	free(b->name);
+	free(b);
+}
+
+void kernel_lead(struct kernel *k)
+{
+	branch_free(take_ptr(k->branch));
+}
+
+struct kernel *kernel_free(struct kernel *k)
+{
+	if (!k)
+		return NULL;
+	list_remove(&k->node);
+	timeout_stop(&k->timer);
+	timeout_stop(&k->list_timer);
+	query_stop(&k->query);
+	link_close(&k->link);
+	closep(&k->taken_fd);
+	pipes_leave(k->pipes);
+	past_release(&k->past);
+	variables_release(&k->variables);
+	branch_free(k->branch);
+	free(k);
+	return NULL;
 }
 
 int kernel_init(struct kernel *k, const struct kernel_setup *setup, uint32_t number)
@@ -464,11 +526,15 @@ int kernel_init(struct kernel *k, const struct kernel_setup *setup, uint32_t num
 	*k = (struct kernel){ .setup = setup, .number = number };
 	k->state = KERNEL_DOWN;
 	k->taken_fd = -1;
+	list_init(&k->node);
 	kernel_init_start(k);
 	k->link = (struct link){ .fd = -1, .on_message = on_message, .on_dropped = on_dropped, .on_gone = on_gone };
+	k->pipes = pipes_new(setup->poller);
+	if (!k->pipes)
+		return -EMFILE;
 	k->cell = (struct cell){
 		.poller = setup->poller,
-		.pipes = &k->pipes,
+		.pipes = k->pipes,
 		.grace_ms = setup->grace_ms,
 		.interrupt_signal = setup->manifest->interrupt,
 		.limits = setup->limits,
@@ -478,5 +544,5 @@ int kernel_init(struct kernel *k, const struct kernel_setup *setup, uint32_t num
 	k->query = (struct query){ .poller = setup->poller,
 				   .signal = setup->manifest->interrupt,
 				   .on_answer = on_query_answer };
-	return pipes_open(&k->pipes, setup->poller);
+	return 0;
 }

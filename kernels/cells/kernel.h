@@ -9,6 +9,7 @@
 
 #include "kernels/cells/cell.h"
 #include "kernels/cells/handshake.h"
+#include "kernels/cells/history.h"
 #include "kernels/cells/manifest.h"
 #include "kernels/cells/query.h"
 #include "kernels/cells/variables.h"
@@ -23,8 +24,30 @@ enum kernel_state {
 	KERNEL_FAILED,
 };
 
+struct branches;
+struct checkpoint;
 struct checkpoints;
 struct kernel;
+
+/* A kernel beside the main one, which begins as a copy of it. */
+struct branch {
+	char *name;
+	uint32_t after;		 /* the main kernel runs no later cell before the copy is made */
+	bool waits;		 /* the copy has not been requested yet */
+	bool asked;		 /* a request waits for it */
+	struct checkpoint *copy; /* that is becoming its process; NULL = none */
+	size_t shared;		 /* so many cells of its history ran in the main kernel */
+	uint64_t made_ms;
+	json_t *lacks;	/* what the copy lacks, texts; NULL = nothing */
+	uint64_t bytes; /* that only its process holds, when it was measured last */
+};
+
+/* A process that is to become a kernel's: it has said hello on its link, and is idle. */
+struct kernel_process {
+	pid_t pid;
+	int link_fd, taken_fd;
+	struct pipes *pipes; /* that it writes to */
+};
 
 /* The same for all kernels of a session. */
 struct kernel_setup {
@@ -35,6 +58,7 @@ struct kernel_setup {
 	const struct limits *limits;
 	uint64_t start_ms, grace_ms;
 	struct checkpoints *checkpoints; /* of the main kernel */
+	struct branches *branches;
 	/* It is a new process, without variables. */
 	void (*on_started)(struct kernel *k);
 	/* A new run can start. Also called after each run. */
@@ -48,6 +72,8 @@ struct kernel_setup {
 	void (*on_variables)(struct kernel *k);
 	/* It has been copied, or `cannot` (static or borrowed) says why not. */
 	void (*on_forked)(struct kernel *k, const char *cannot);
+	/* The process of a branch died: `how` completes "its interpreter …". The caller removes the kernel. */
+	void (*on_branch_died)(struct kernel *k, const char *how);
 	/* It died. True if a checkpoint may take its place: kernel_adopt() or kernel_give_up() follows. */
 	bool (*on_died)(struct kernel *k);
 	/* The answer to a query, a JSON object. */
@@ -57,12 +83,14 @@ struct kernel_setup {
 struct kernel {
 	struct list node; /* of struct kernels */
 	const struct kernel_setup *setup;
-	uint32_t number; /* a run names its kernel by it */
+	uint32_t number;	/* a run names its kernel by it */
+	struct branch *branch;	/* NULL = it is the main kernel */
+	struct history history; /* its cells */
 
 	enum kernel_state state;
 	pid_t pid;
 	char language_version[64];
-	struct pipes pipes;
+	struct pipes *pipes;
 	struct handshake handshake;
 	struct link link;
 	int taken_fd; /* tells the kernel that its display was received and it may continue; -1 = none */
@@ -117,9 +145,16 @@ void kernel_query(struct kernel *k, uint32_t number, const json_t *request);
 int kernel_fork(struct kernel *k, const int fds[KERNEL_FORK_FDS]);
 /* An idle kernel takes no runs until kernel_adopt() or kernel_give_up(). */
 void kernel_hold(struct kernel *k);
-/* A process that was copied from this kernel takes its place. The old one is killed. Takes both descriptors: the link,
- * and the other end of HUSK_TAKEN_FD. Takes `next`: what the END of the run that died has, or that of the next run. */
-void kernel_adopt(struct kernel *k, pid_t pid, int link_fd, int taken_fd, struct past *next);
+/* A process that was copied from this kernel takes its place. The old one is killed. Takes what is in `p`, and `next`:
+ * what the END of the run that died has, or that of the next run. */
+void kernel_adopt(struct kernel *k, const struct kernel_process *p, struct past *next);
+/* The first process of a branch, which was copied from `main`. Takes what is in `p`. */
+void kernel_begin(struct kernel *k, const struct kernel_process *p, const struct kernel *main);
+/* Ends the process and its cell, whose END has this detail. The owner frees the kernel later, not in a callback of it. */
+void kernel_end(struct kernel *k, const char *detail);
+struct kernel *kernel_free(struct kernel *k);
+/* A branch becomes the main kernel. */
+void kernel_lead(struct kernel *k);
 /* No copy takes its place: the kernel stays, or another one is started. */
 void kernel_give_up(struct kernel *k);
 /* Called for every reaped process; ignores all but the kernel. */

@@ -4,16 +4,28 @@
 
 #include "base/alloc.h"
 
-static int add(struct kernels *all, struct kernel **ret)
+struct kernel *kernels_add(struct kernels *all)
 {
-	AUTO(freep) struct kernel *k = xmalloc(sizeof(*k));
-	int r = kernel_init(k, &all->setup, all->last_number + 1);
-	if (r < 0)
-		return r;
+	struct kernel *k = xmalloc(sizeof(*k));
+	if (kernel_init(k, &all->setup, all->last_number + 1) < 0)
+		return kernel_free(k);
 	all->last_number++;
 	list_append(&all->list, &k->node);
-	*ret = take_ptr(k);
-	return 0;
+	return k;
+}
+
+static void on_sweep(struct timeout *t)
+{
+	struct kernels *all = container_of(t, struct kernels, sweep);
+	list_for_each(k, &all->gone, struct kernel, node)
+		kernel_free(k);
+}
+
+void kernels_remove(struct kernels *all, struct kernel *k)
+{
+	list_remove(&k->node);
+	list_append(&all->gone, &k->node);
+	timeout_start(all->setup.poller, &all->sweep, 1, on_sweep);
 }
 
 static bool has(pid_t pid, const void *ctx)
@@ -25,11 +37,12 @@ int kernels_init(struct kernels *all)
 {
 	all->processes = (struct procs_set){ has, all };
 	list_init(&all->list);
+	list_init(&all->gone);
 	all->setup.checkpoints = &all->checkpoints;
 	checkpoints_init(&all->checkpoints);
-	int r = add(all, &all->main);
+	all->main = kernels_add(all);
 	all->checkpoints.kernel = all->main;
-	return r;
+	return all->main ? 0 : -EMFILE;
 }
 
 struct kernel *kernels_of(const struct kernels *all, const struct run *run)
@@ -51,7 +64,7 @@ bool kernels_idle(const struct kernels *all)
 bool kernels_have(const struct kernels *all, pid_t pid)
 {
 	list_for_each(k, &all->list, struct kernel, node)
-		if (pid == k->pid)
+		if (pid == k->pid || (k->branch && k->branch->copy && pid == k->branch->copy->pid))
 			return true;
 	return checkpoints_have(&all->checkpoints, pid);
 }
@@ -72,26 +85,34 @@ void kernels_restart(struct kernels *all)
 {
 	checkpoints_drop(&all->checkpoints);
 	list_for_each(k, &all->list, struct kernel, node)
-		kernel_restart(k);
+		if (!k->branch)
+			kernel_restart(k);
 }
 
 void kernels_drain(struct kernels *all)
 {
 	list_for_each(k, &all->list, struct kernel, node)
-		pipes_drain(&k->pipes);
+		pipes_drain(k->pipes);
 }
 
 void kernels_forget_runs(struct kernels *all)
 {
 	list_for_each(k, &all->list, struct kernel, node) {
-		k->pipes.run = NULL;
+		k->pipes->run = NULL;
 		k->cell.run = NULL;
 	}
 }
 
 void kernels_reaped(struct kernels *all, pid_t pid, int status)
 {
-	list_for_each(k, &all->list, struct kernel, node)
+	list_for_each(k, &all->list, struct kernel, node) {
+		struct checkpoint *copy = k->branch ? k->branch->copy : NULL;
+		if (copy && copy->pid == pid) {
+			copy->pid = 0;
+			copy->on_failed(copy);
+			return;
+		}
 		kernel_reaped(k, pid, status);
+	}
 	checkpoints_reaped(&all->checkpoints, pid);
 }

@@ -12,10 +12,16 @@ struct kernels {
 	struct checkpoints checkpoints; /* of the main kernel */
 	struct procs_set processes;	/* for kernels_have() */
 	uint32_t last_number;
+	struct list gone; /* freed by `sweep`, because their callbacks may still run */
+	struct timeout sweep;
 };
 
 /* The caller has set `setup` and the fields of `checkpoints`. Makes the main kernel; nothing is started. 0 or -errno. */
 int kernels_init(struct kernels *all);
+/* A further kernel, without a process. NULL if there are no descriptors for it. */
+struct kernel *kernels_add(struct kernels *all);
+/* Frees a kernel that has ended and has no runs. */
+void kernels_remove(struct kernels *all, struct kernel *k);
 /* The kernel that runs this cell, or will run it; NULL if that kernel is gone. */
 struct kernel *kernels_of(const struct kernels *all, const struct run *run);
 /* True if every kernel is idle. */
@@ -24,8 +30,9 @@ bool kernels_idle(const struct kernels *all);
 bool kernels_have(const struct kernels *all, pid_t pid);
 /* Interrupts the running cells, because the disk is full. */
 void kernels_disk_full(struct kernels *all);
-/* As kernel_kill() and kernel_restart(), for each of them. */
+/* As kernel_kill(), for each of them. */
 void kernels_kill(struct kernels *all, const char *why);
+/* As kernel_restart(), for a session without branches. */
 void kernels_restart(struct kernels *all);
 /* Reads what the kernels have written. */
 void kernels_drain(struct kernels *all);

@@ -149,6 +149,13 @@ void query_make_way(struct query *q)
 	give_up(q, "busy");
 }
 
+void query_stop(struct query *q)
+{
+	decline_held(q, "gone");
+	query_lost(q);
+	timeout_stop(&q->limit);
+}
+
 void query_lost(struct query *q)
 {
 	if (!q->open)

@@ -40,5 +40,7 @@ int query_answered(struct query *q, const struct link_message *m);
 void query_make_way(struct query *q);
 /* Ends the query that the kernel has, because it is dead. */
 void query_lost(struct query *q);
+/* Answers what is held too, because there will be no kernel. */
+void query_stop(struct query *q);
 
 #endif

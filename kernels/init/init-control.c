@@ -30,8 +30,8 @@ static uint32_t runs_before(const struct init *i, const struct run *run)
 static void on_run(struct controller *c, struct run *run)
 {
 	struct init *i = container_of(c, struct init, controller);
-	if (run->kind == RUN_EXECUTE)
-		run->kernel = i->kernels.main->number;
+	if (run->kind == RUN_EXECUTE && run->state == RUN_QUEUED && fits(i, run))
+		branches_take(&i->branches, run);
 	if (run->restart && run->state == RUN_QUEUED)
 		kernel_interrupt(i->kernels.main);
 	if (run->state == RUN_QUEUED && !fits(i, run))
@@ -107,6 +107,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "programs", json_true());
 	json_object_set_new(hello, "queries", json_true());
 	json_object_set_new(hello, "checkpoints", json_true());
+	json_object_set_new(hello, "branches", json_true());
 	json_object_set_new(hello, "links", json_true());
 	json_object_set_new(hello, "files", json_true());
 	json_object_set_new(hello, "streams", json_true());
@@ -186,15 +187,17 @@ static void send_status(struct init *i)
 		json_object_set_new(info, "more", json_integer((json_int_t)k->variables.more));
 		json_object_set_new(info, "fresh", json_boolean(k->variables_fresh));
 	}
-	if (!i->options->install)
+	if (!i->options->install) {
 		checkpoints_add_info(&i->kernels.checkpoints, info);
+		branches_add(&i->branches, info, /* measure= */ true);
+	}
 	controller_info(&i->controller, call, info);
 }
 
 void init_on_variables(struct kernel *k)
 {
 	struct init *i = init_of(k);
-	if (i->status_call)
+	if (i->status_call && !k->branch)
 		send_status(i);
 }
 
@@ -235,15 +238,27 @@ static void on_checkpoint(struct controller *c, uint32_t call, const json_t *req
 	static const char none[] = "{\"status\":\"cannot\",\"why\":\"This container only installs packages.\"}";
 	if (i->options->install || i->ending)
 		controller_answer(c, call, none, sizeof(none) - 1);
-	else
+	else if (!branches_request(&i->branches, call, request))
 		checkpoints_request(&i->kernels.checkpoints, call, request);
+}
+
+static void answer_checkpoint(struct init *i, uint32_t call, const json_t *answer)
+{
+	AUTO(buf_release) struct buf text = { 0 };
+	json_auto_t *whole = json_copy((json_t *)answer);
+	branches_add(&i->branches, whole, /* measure= */ false);
+	json_print(&text, whole);
+	controller_answer(&i->controller, call, text.data, text.len);
+}
+
+void init_on_branches(struct branches *all, uint32_t call, const json_t *answer)
+{
+	answer_checkpoint(container_of(all, struct init, branches), call, answer);
 }
 
 void init_on_checkpoints(struct checkpoints *all, uint32_t call, const json_t *answer)
 {
-	AUTO(buf_release) struct buf text = { 0 };
-	json_print(&text, answer);
-	controller_answer(&init_of(all->kernel)->controller, call, text.data, text.len);
+	answer_checkpoint(init_of(all->kernel), call, answer);
 }
 
 static void on_stop(struct controller *c)

@@ -2,7 +2,7 @@
 #ifndef HUSK_KERNELS_INIT_INIT_PRIVATE_H
 #define HUSK_KERNELS_INIT_INIT_PRIVATE_H
 
-#include "kernels/cells/kernels.h"
+#include "kernels/cells/branches.h"
 #include "kernels/commands/terminals.h"
 #include "kernels/control/controller.h"
 #include "kernels/control/dial.h"
@@ -32,6 +32,7 @@ struct init {
 	struct controller controller;
 	struct dial dial;
 	struct kernels kernels;
+	struct branches branches;
 	struct terminals terminals;
 	struct consoles consoles;
 	struct disk home;
@@ -86,5 +87,7 @@ void init_on_variables(struct kernel *k);
 void init_on_answer(struct kernel *k, uint32_t number, const void *json, size_t n);
 /* For struct checkpoints: the answer to a request. */
 void init_on_checkpoints(struct checkpoints *all, uint32_t call, const json_t *answer);
+/* For struct branches: likewise. */
+void init_on_branches(struct branches *all, uint32_t call, const json_t *answer);
 
 #endif

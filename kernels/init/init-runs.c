@@ -3,20 +3,32 @@
 
 #include "base/alloc.h"
 
-static void pump(struct init *i, struct kernel *k)
+static void start_next(struct init *i, struct kernel *k)
 {
 	struct run *run = i->ending || !kernel_idle(k) ? NULL : runs_next(&i->runs, RUN_EXECUTE, k->number);
 	if (!run || !terminals_drop_spare(&i->terminals))
 		return;
-	if (k == i->kernels.main && !run->restart)
+	if (k->branch)
+		history_add(&k->history, run->number);
+	else if (!run->restart)
 		checkpoints_before_run(&i->kernels.checkpoints, run->number);
 	kernel_run(k, run);
 }
 
+static void pump(struct init *i, struct kernel *k)
+{
+	bool leads = !i->ending && !k->branch && kernel_idle(k);
+	if (!leads || !branches_hold(&i->branches, runs_next(&i->runs, RUN_EXECUTE, k->number)))
+		start_next(i, k);
+}
+
+/* The main kernel first: this may remove branches from the list. */
 void init_pump_kernels(struct init *i)
 {
+	pump(i, i->kernels.main);
 	list_for_each(k, &i->kernels.list, struct kernel, node)
-		pump(i, k);
+		if (k->branch)
+			start_next(i, k);
 }
 
 void init_pump_commands(struct init *i)
@@ -109,19 +121,35 @@ static bool is_quiet(const struct checkpoints *all)
 
 static void on_started(struct kernel *k)
 {
-	if (k == init_of(k)->kernels.main)
-		checkpoints_started(&init_of(k)->kernels.checkpoints);
+	branches_main_changed(&init_of(k)->branches);
+	checkpoints_started(&init_of(k)->kernels.checkpoints);
 }
 
 static void on_forked(struct kernel *k, const char *cannot)
 {
-	checkpoints_forked(&init_of(k)->kernels.checkpoints, cannot);
+	struct init *i = init_of(k);
+	if (!branches_forked(&i->branches, cannot))
+		checkpoints_forked(&i->kernels.checkpoints, cannot);
+	init_pump_kernels(i); /* a branch may wait for the fork to be over */
 }
 
 static bool on_died(struct kernel *k)
 {
 	struct init *i = init_of(k);
-	return k == i->kernels.main && !i->ending && checkpoints_died(&i->kernels.checkpoints);
+	if (k->branch)
+		return false;
+	branches_main_changed(&i->branches);
+	return !i->ending && checkpoints_died(&i->kernels.checkpoints);
+}
+
+static void on_branch_died(struct kernel *k, const char *how)
+{
+	branches_died(&init_of(k)->branches, k, how);
+}
+
+static void on_branches_change(struct branches *all)
+{
+	init_pump_kernels(container_of(all, struct init, branches));
 }
 
 int init_prepare_kernels(struct init *i)
@@ -145,6 +173,8 @@ int init_prepare_kernels(struct init *i)
 		.on_started = on_started,
 		.on_forked = on_forked,
 		.on_died = on_died,
+		.on_branch_died = on_branch_died,
+		.branches = &i->branches,
 		.on_idle = on_kernel_idle,
 		.on_event = on_kernel_event,
 		.on_killed_all = on_killed_all,
@@ -153,5 +183,12 @@ int init_prepare_kernels(struct init *i)
 		.on_variables = init_on_variables,
 		.on_answer = init_on_answer,
 	};
+	i->branches = (struct branches){
+		.kernels = &i->kernels,
+		.runs = &i->runs,
+		.on_answer = init_on_branches,
+		.on_change = on_branches_change,
+	};
+	branches_init(&i->branches);
 	return kernels_init(&i->kernels);
 }

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
+#include "base/alloc.h"
+
 /* One turn of the loop reads at most this much from each pipe, so that a flood does not starve other work. */
 #define READ_BYTES (64u << 10)
 
@@ -47,6 +49,37 @@ int pipes_open(struct pipes *p, struct poller *poller)
 		watch_start(poller, &e->watch, e->read_fd, POLLIN, on_readable);
 	}
 	return 0;
+}
+
+struct pipes *pipes_new(struct poller *poller)
+{
+	struct pipes *p = new0(struct pipes);
+	int r = pipes_open(p, poller);
+	p->users = 1;
+	return r < 0 ? pipes_leave(p) : p;
+}
+
+struct pipes *pipes_share(struct pipes *p)
+{
+	p->users++;
+	return p;
+}
+
+struct pipes *pipes_leave(struct pipes *p)
+{
+	if (!p || --p->users)
+		return NULL;
+	for (int i = 0; i < RUN_STREAMS; i++) {
+		struct pipe_end *e = &p->ends[i];
+		if (!e->pipes)
+			continue;
+		watch_stop(&e->watch);
+		closep(&e->read_fd);
+		closep(&e->write_fd);
+		ring_release(&e->late);
+	}
+	free(p);
+	return NULL;
 }
 
 int pipes_writer(struct pipes *p, enum run_stream stream)

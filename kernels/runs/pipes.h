@@ -10,6 +10,7 @@
 #define LATE_OUTPUT_MAX (16u << 10)
 
 struct pipes {
+	unsigned users; /* of pipes_new() */
 	struct pipe_end {
 		struct pipes *pipes;
 		enum run_stream stream;
@@ -24,6 +25,11 @@ struct pipes {
 
 /* 0 or -errno. */
 int pipes_open(struct pipes *p, struct poller *poller);
+/* For several owners: NULL, or pipes with one user. */
+struct pipes *pipes_new(struct poller *poller);
+struct pipes *pipes_share(struct pipes *p);
+/* The last one frees them. Processes that still write then get EPIPE. */
+struct pipes *pipes_leave(struct pipes *p);
 /* A descriptor for a child to write to; the caller closes it. Each call opens the pipe anew, so that O_NONBLOCK
  * set by one program does not affect the next. -errno on failure. */
 int pipes_writer(struct pipes *p, enum run_stream stream);

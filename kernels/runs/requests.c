@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "kernels/checkpoint-name.h"
 #include "kernels/system/frames.h"
 
 #define DEFAULT_TIMEOUT_MS 30000
@@ -75,6 +76,17 @@ static const char *take_cwd(struct run *c, const json_t *cwd)
 	return NULL;
 }
 
+static const char *take_branch(struct run *c, const json_t *branch)
+{
+	const char *name = json_string_value(branch);
+	if (!branch || c->kind != RUN_EXECUTE)
+		return NULL;
+	if (!name || !checkpoint_name_valid(name))
+		return "The name of the branch is not valid. " CHECKPOINT_NAME_RULE;
+	c->branch = xstrdup(name);
+	return NULL;
+}
+
 /* Size of a terminal, clamped to the valid range. */
 static uint16_t size_of(const json_t *value, json_int_t standard, json_int_t max)
 {
@@ -132,6 +144,10 @@ static const char *take_fields(struct run *c, const json_t *payload)
 	take_interactive(c, payload);
 	take_origin(c, payload);
 	c->restart = c->first = c->kind == RUN_EXECUTE && json_is_true(json_object_get(payload, "restart"));
+	if (!why)
+		why = take_branch(c, json_object_get(payload, "branch"));
+	if (!why && c->branch && c->restart)
+		why = "A branch cannot be restarted: drop it and make another one.";
 	if (!why && c->kind == RUN_TERMINAL)
 		why = take_cwd(c, json_object_get(payload, "cwd"));
 	if (why)

@@ -66,6 +66,7 @@ struct run *run_free(struct run *c)
 	free(c->text);
 	free(c->cwd);
 	free(c->by);
+	free(c->branch);
 	strv_release(&c->env);
 	free(c);
 	return NULL;

@@ -62,6 +62,7 @@ struct run {
 	uint32_t kernel; /* cell: the number of its kernel; 0 = not known yet */
 	char *text;	 /* code, command, or the packages as JSON; NULL once the run has ended */
 	size_t text_len;
+	char *branch;			  /* cell: the name of its branch; NULL = the main kernel */
 	bool restart;			  /* cell: start on a new kernel */
 	bool first;			  /* goes before the queue, as a restart does */
 	struct strv env;		  /* in addition to the process's own; freed at the end */

@@ -111,6 +111,8 @@ static void announce(struct sender *s, struct run *c)
 	run_add_state(c, payload);
 	if (c->by)
 		json_object_set_new(payload, "by", json_string(c->by));
+	if (c->branch)
+		json_object_set_new(payload, "branch", json_string(c->branch));
 	if (c->detached)
 		json_object_set_new(payload, "detached", json_true());
 	c->replay = c->prompt_due = false;
