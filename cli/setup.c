@@ -55,11 +55,14 @@ int setup_run(const struct options *options)
 	AUTO(freep) char *images = NULL;
 	AUTO(freep) char *logs = NULL;
 	AUTO(freep) char *registry = NULL;
+	AUTO(freep) char *pool = NULL;
 	struct config config = { 0 };
 	if (settings_load(&config, options->env_file, &f) < 0)
 		return report_refusal(&f, options->verb);
 	logs = xasprintf("%s/setup", config.state_dir);
 	registry = config.registry ? xstrdup(config.registry) : NULL;
+	bool podman = streq(config.engine, "podman");
+	pool = streq(config.engine, "pool") ? xstrdup(config.pool) : NULL;
 	config_release(&config);
 	if (find_recipes(&script, &images) < 0)
 		return EXIT_SYSTEM;
@@ -73,6 +76,10 @@ int setup_run(const struct options *options)
 		strv_add_all(&argv, "--runtime", options->runtime, NULL);
 	if (registry && !options->engine_only)
 		strv_add_all(&argv, "--push", registry, NULL);
+	if (podman)
+		strv_add(&argv, "--podman");
+	if (pool)
+		strv_add_all(&argv, "--pool", pool, NULL);
 	if (options->engine_only)
 		strv_add(&argv, "--engine-only");
 	execv(script, strv_argv(&argv));

@@ -26,7 +26,8 @@ void doctor_judge_place(struct checks *c, const struct engine_place *place);
 /* Where the pods of sessions are, if the engine is a cluster. */
 void doctor_judge_cluster(struct checks *c, const struct config *config, const struct engine_place *place);
 void doctor_judge_hosts(struct checks *c, const struct engine_hosts *hosts);
-void doctor_judge_engine(struct checks *c, const struct engine_version *engine);
+/* wanted: the engine that CONTAINER_ENGINE names. */
+void doctor_judge_engine(struct checks *c, const char *wanted, const struct engine_version *engine);
 /* Reports what sessions on this engine do without, one check for each missing capability. config NULL = the settings
  * are not valid. */
 void doctor_judge_capabilities(struct checks *c, const struct config *config, const char *engine,

@@ -98,7 +98,7 @@ static void judge(struct part *p, const struct engine_answer *a)
 			doctor_judge_place(&p->checks, &a->place);
 		break;
 	case ENGINE_QUERY_VERSION:
-		doctor_judge_engine(&p->checks, &a->version);
+		doctor_judge_engine(&p->checks, p->doctor->engine->ops->name, &a->version);
 		doctor_judge_age(&p->checks, &a->version);
 		break;
 	case ENGINE_QUERY_INFO:

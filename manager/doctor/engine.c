@@ -75,11 +75,27 @@ void doctor_judge_hosts(struct checks *c, const struct engine_hosts *hosts)
 	}
 }
 
-void doctor_judge_engine(struct checks *c, const struct engine_version *engine)
+void doctor_judge_engine(struct checks *c, const char *wanted, const struct engine_version *engine)
 {
-	bool docker = !*engine->name || streq(engine->name, "Engine");
+	bool docker = !*engine->name || streq(engine->name, "Engine"), podman = streq(engine->name, "Podman Engine");
 	if (streq(engine->name, "Kubernetes")) {
 		checks_add(c, "engine", CHECK_OK, NULL, "%s %s", engine->name, engine->version);
+		return;
+	}
+	if (podman && streq(wanted, "docker")) {
+		checks_add(c, "engine", CHECK_FAIL, "set CONTAINER_ENGINE=podman (docs/podman.md)",
+			   "%s %s, but CONTAINER_ENGINE is docker: Podman needs other options", engine->name,
+			   engine->version);
+		return;
+	}
+	if (podman) {
+		checks_add(c, "engine", CHECK_OK, NULL, "%s %s, API %s", engine->name, engine->version, engine->api);
+		return;
+	}
+	if (streq(wanted, "podman")) {
+		checks_add(c, "engine", CHECK_FAIL,
+			   "set DOCKER_HOST to Podman's socket, or unset CONTAINER_ENGINE (docs/podman.md)",
+			   "Docker %s, but CONTAINER_ENGINE is podman", engine->version);
 		return;
 	}
 	checks_add(c, "engine", docker ? CHECK_OK : CHECK_WARN, NULL, "%s %s, API %s%s",
@@ -115,7 +131,7 @@ static void judge_storage(struct checks *c, const struct engine_info *info)
 static void judge_cgroups(struct checks *c, const struct engine_info *info)
 {
 	const char *version = info->cgroup_version, *driver = or_unknown(info->cgroup_driver);
-	if (streq(driver, "none"))
+	if (streq(driver, "none") || (info->rootless && version && streq(version, "1")))
 		checks_add(
 			c, "cgroups", CHECK_FAIL,
 			"a rootless engine needs cgroup v2 with delegation; boot with systemd.unified_cgroup_hierarchy=1",

@@ -35,6 +35,7 @@ struct container_spec {
 	uint64_t home;		 /* disk limit of its home directory in bytes; not for an install */
 	uint64_t quota;		 /* size limit of each volume in bytes, if the engine supports it; 0 = none */
 	bool no_terminals;	 /* the engine cannot mount a devpts for PID 1's terminals, so cells can open them */
+	bool podman;		 /* the engine is Podman, whose options differ */
 	uint64_t disk_floor;	 /* bytes to leave free on the disk */
 	const char *checkpoints; /* "request" or "off"; NULL = PID 1's default */
 	uint64_t lease;		 /* seconds; applies until a server claims the container */

@@ -47,6 +47,8 @@ static const struct engine_driver *find(const char *name)
 		return &docker_driver;
 	if (streq(name, kubernetes_driver.name))
 		return &kubernetes_driver;
+	if (streq(name, podman_driver.name))
+		return &podman_driver;
 	if (streq(name, pool_driver.name))
 		return &pool_driver;
 	return registered && streq(name, registered->name) ? registered : NULL;

@@ -153,7 +153,8 @@ const struct setting config_settings[] = {
 		   "runsc") },
 	{ STRING("CONTAINER_ENGINE", engine), .fallback = "docker",
 	  DESCRIBE(CONTAINERS,
-		   "Where sessions run: `docker`, `pool` (docs/pool.md), or `kubernetes` (docs/kubernetes.md).",
+		   "Where sessions run: `docker`, `podman` (docs/podman.md), `pool` (docs/pool.md), or `kubernetes` "
+		   "(docs/kubernetes.md).",
 		   "kubernetes") },
 	{ STRING("CONTAINER_POOL", pool), .usual = "none",
 	  DESCRIBE(CONTAINERS,

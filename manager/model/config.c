@@ -201,21 +201,14 @@ static int check_pool(struct config *c, struct fail *f)
 	return fail_hint(f, "For example: CONTAINER_POOL='big=context:big, gpu=ssh://husk@10.0.0.3'");
 }
 
-/* Engines that exist, and names that people may try because the design mentions them. */
 static int check_engine(struct config *c, struct fail *f)
 {
-	static const char *const planned[] = { "podman" };
-	if (streq(c->engine, "docker") || streq(c->engine, "kubernetes"))
+	if (streq(c->engine, "docker") || streq(c->engine, "podman") || streq(c->engine, "kubernetes"))
 		return check_kubernetes(c, f);
 	if (streq(c->engine, "pool"))
 		return check_pool(c, f);
-	for (size_t i = 0; i < ARRAY_LEN(planned); i++)
-		if (streq(c->engine, planned[i]))
-			return fail_set(
-				f, FAIL_INVALID,
-				"setting CONTAINER_ENGINE: this version of Husk does not support '%s' yet; use docker, pool or kubernetes",
-				c->engine);
-	return fail_set(f, FAIL_INVALID, "setting CONTAINER_ENGINE: '%.100s' is not one of: docker, pool, kubernetes",
+	return fail_set(f, FAIL_INVALID,
+			"setting CONTAINER_ENGINE: '%.100s' is not one of: docker, podman, pool, kubernetes",
 			c->engine);
 }
 

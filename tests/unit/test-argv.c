@@ -201,6 +201,16 @@ static void run_small_limits(void **state)
 	check("run-small", &argv);
 }
 
+/* The same container, with the options that Podman knows. */
+static void run_podman(void **state)
+{
+	struct strv argv = { 0 };
+	struct container_spec spec = defaults();
+	spec.podman = spec.no_terminals = true;
+	argv_run(&argv, "docker", &spec, NULL);
+	check("run-podman", &argv);
+}
+
 static void attach(void **state)
 {
 	struct strv argv = { 0 };
@@ -299,6 +309,7 @@ int main(void)
 		cmocka_unit_test(a_ca_bundle_is_mounted_with_a_network_or_a_gate),
 		cmocka_unit_test(run_proxies_kept),
 		cmocka_unit_test(run_small_limits),
+		cmocka_unit_test(run_podman),
 		cmocka_unit_test(attach),
 		cmocka_unit_test(removal),
 		cmocka_unit_test(watch),

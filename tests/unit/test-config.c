@@ -227,7 +227,6 @@ static void bad_values_are_refused_by_name(void **state)
 		{ "CONTAINER_EXECUTE_AS_ROOT", "1" },
 		{ "CONTAINER_NETWORK_ENABLED", "sometimes" },
 		{ "CONTAINER_PROXY_ENABLED", "2" },
-		{ "CONTAINER_ENGINE", "podman" },
 		{ "CONTAINER_ENGINE", "pool" },
 		{ "KUBERNETES_NAMESPACE", "a/b" },
 		{ "HUSK_ADVERTISE", "10.0.0.1" },

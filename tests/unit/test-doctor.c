@@ -242,7 +242,7 @@ static void test_place_and_engine(void **state)
 	assert_false(place.place.is_local);
 	engine_answer_release(&place);
 	assert_int_equal(info_read(&engine, engine_text, strlen(engine_text), &f), 0);
-	doctor_judge_engine(&c, &engine.version);
+	doctor_judge_engine(&c, "docker", &engine.version);
 	engine_answer_release(&engine);
 	expect(&c, "engine", CHECK_OK, "Docker 20.10.24, API 1.41");
 	assert_int_equal(info_read(&place, "[1,2]", 5, &f), -1);
@@ -453,13 +453,15 @@ static void test_container(void **state)
 
 static void test_stats(void **state)
 {
-	static const char text[] = "husk-a\t43.16MiB / 2GiB\nx y\t1MiB / 2GiB\nhusk-b\tmuch\nhusk-c\t512B / 1GiB\n";
+	static const char text[] =
+		"husk-a\t43.16MiB / 2GiB\nx y\t1MiB / 2GiB\nhusk-b\tmuch\nhusk-c\t512B / 1GiB\nusk-d\t1KiB / 1GiB\n";
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(engine_answer_release) struct engine_answer a = { .kind = ENGINE_QUERY_STATS };
 	assert_int_equal(info_read(&a, text, strlen(text), &f), 0);
-	assert_int_equal(a.stats.n, 2);
+	assert_int_equal(a.stats.n, 3);
 	assert_int_equal(a.stats.v[0].memory, (uint64_t)(43.16 * 1048576));
 	assert_string_equal(a.stats.v[1].name, "husk-c");
+	assert_string_equal(a.stats.v[2].name, "husk-d"); /* Podman */
 }
 
 static void test_limits(void **state)

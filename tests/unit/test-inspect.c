@@ -26,6 +26,12 @@ static void test_errors_have_kind_and_next_step(void **state)
 		  "no longer exists" },
 		{ "Error response from daemon: Container abc is not running", FAIL_DIED, CAUSE_NO_CONTAINER,
 		  "no longer exists" },
+		{ "Error response from daemon: no container with name or ID \"husk-x\" found: no such container",
+		  FAIL_DIED, CAUSE_NO_CONTAINER, "no longer exists" },
+		{ "docker: Error response from daemon: no such image: docker.io/library/x: image not known", FAIL_IMAGE,
+		  CAUSE_NO_IMAGE, "image does not exist" },
+		{ "docker: Error response from daemon: container create: unknown mount option \"uid=60946\"",
+		  FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "unknown mount option" },
 		{ "something nobody has seen", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "something nobody has seen" },
 		{ "", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "without a message" },
 	};
@@ -73,6 +79,8 @@ static void test_events(void **state)
 	assert_true(event("{\"Action\":\"oom\",\"Actor\":{\"Attributes\":{\"name\":\"husk-a\"}}}", &text, &e));
 	assert_int_equal(e.kind, EVENT_OOM);
 	assert_string_equal(e.id, "");
+	assert_true(event("{\"Action\":\"remove\",\"Actor\":{\"Attributes\":{\"name\":\"husk-a\"}}}", &text, &e));
+	assert_int_equal(e.kind, EVENT_DESTROY);
 	assert_false(event("{\"Action\":\"start\",\"Actor\":{\"Attributes\":{\"name\":\"husk-a\"}}}", &text, &e));
 	assert_false(event("{\"Action\":\"die\",\"Actor\":{\"Attributes\":{}}}", &text, &e));
 	assert_false(event("{\"Action\":7}", &text, &e));

@@ -1,5 +1,6 @@
 #include "manager/engine/docker/argv.h"
 
+#include "base/alloc.h"
 #include "kernels/protocol.h"
 #include "manager/model/limits.h"
 
@@ -77,6 +78,15 @@ static void add_terminals(struct strv *argv, const struct container_spec *spec)
 		     NULL);
 }
 
+/* Completes the options of a tmpfs. Podman has no uid= and gid=; with U the container's user owns it. */
+static void add_owner(struct strv *argv, const struct container_spec *spec)
+{
+	char **options = &argv->v[argv->n - 1];
+	AUTO(freep) char *mount = *options;
+	*options = spec->podman ? xasprintf("%s,U", mount) :
+				  xasprintf("%s,uid=%u,gid=%d", mount, uid_of(spec), SANDBOX_GID);
+}
+
 static void add_mounts(struct strv *argv, const struct container_spec *spec)
 {
 	const struct {
@@ -98,8 +108,9 @@ static void add_mounts(struct strv *argv, const struct container_spec *spec)
 			continue;
 		strv_add(argv, "--tmpfs");
 		/* exec, since the engine's default noexec prevents native Python and Node modules from loading */
-		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s,uid=%u,gid=%d", mounts[i].path,
-			  (unsigned long long)spec->tmpfs, mounts[i].mode, uid_of(spec), SANDBOX_GID);
+		strv_addf(argv, "%s:rw,exec,nosuid,nodev,size=%llu,mode=%s", mounts[i].path,
+			  (unsigned long long)spec->tmpfs, mounts[i].mode);
+		add_owner(argv, spec);
 	}
 	if (spec->line_dir) {
 		strv_add(argv, "--mount");
@@ -263,7 +274,8 @@ void argv_image_prune(struct strv *argv, const char *docker)
 void argv_watch(struct strv *argv, const char *docker, const char *store)
 {
 	strv_add_all(argv, docker, "events", "--filter", "type=container", "--filter", "event=die", "--filter",
-		     "event=oom", "--filter", "event=destroy", "--format", "{{json .}}", "--filter", NULL);
+		     "event=oom", "--filter", "event=destroy", "--filter", "event=died", "--filter", "event=remove",
+		     "--format", "{{json .}}", "--filter", NULL);
 	strv_addf(argv, "label=" STORE_LABEL "=%s", store);
 }
 

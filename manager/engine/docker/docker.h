@@ -8,6 +8,8 @@
 #include "manager/engine/engine.h"
 
 extern const struct engine_driver docker_driver;
+/* The same client with Podman's Docker-compatible socket. */
+extern const struct engine_driver podman_driver;
 
 struct docker {
 	struct engine engine;
@@ -22,6 +24,7 @@ struct docker {
 	bool refuses_mounts; /* a run failed because of the line's folder */
 	bool refuses_terminals; /* a run failed because of the volume for terminals */
 	bool has_quotas;	/* volumes may get a size limit; false after the engine rejected one */
+	bool is_podman;
 	struct list tasks;
 	struct bakery bakery;
 };

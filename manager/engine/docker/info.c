@@ -385,6 +385,9 @@ static void read_stats(struct engine_stats *ret, const char *text, size_t n)
 	for (char *rest = copy, *line; (line = strsep(&rest, "\n"));) {
 		char *amount = line, *name = strsep(&amount, "\t");
 		uint64_t memory;
+		/* The client cuts the first character, which is a slash in Docker's answers only. */
+		AUTO(freep) char *whole = strncmp(name, "usk-", 4) == 0 ? xasprintf("h%s", name) : NULL;
+		name = whole ? whole : name;
 		if (!amount || !*name || strspn(name, NAME_CHARS) != strlen(name) || !read_amount(amount, &memory))
 			continue;
 		engine_stats_add(ret, name, memory);

@@ -37,10 +37,13 @@ static const struct known_error known_errors[] = {
 	{ "nvalid runtime name", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NO_RUNTIME, HINT_RUNTIME },
 	{ "nknown runtime specified", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NO_RUNTIME, HINT_RUNTIME },
 	{ "No such image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
+	{ "image not known", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
 	{ "Unable to find image", FAIL_IMAGE, CAUSE_NO_IMAGE, NO_IMAGE, HINT_IMAGES },
 	{ "is using its referenced image", FAIL_BUSY, CAUSE_ENGINE_REFUSED, "a container uses it", NULL },
 	{ "No such container", FAIL_DIED, CAUSE_NO_CONTAINER, NO_CONTAINER, NULL },
 	{ "is not running", FAIL_DIED, CAUSE_NO_CONTAINER, NO_CONTAINER, NULL },
+	{ "unknown mount option", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NULL,
+	  "if the engine is Podman, set CONTAINER_ENGINE=podman" },
 	{ "no space left on device", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, NULL,
 	  "free disk space where the engine keeps its data, then try again" },
 };
@@ -76,7 +79,7 @@ int inspect_error(struct fail *f, const char *doing, const char *text, size_t n)
 	AUTO(freep) char *line = essence(text, n);
 	for (size_t i = 0; i < ARRAY_LEN(known_errors); i++) {
 		const struct known_error *e = &known_errors[i];
-		if (!strstr(line, e->words) && !strstr(text, e->words))
+		if (!strcasestr(line, e->words) && !strcasestr(text, e->words))
 			continue;
 		if (e->kind == FAIL_DIED)
 			cause_set(f, e->kind, e->cause, "%s", e->message);
@@ -98,12 +101,12 @@ int inspect_silence(struct fail *f, const char *doing)
 
 bool inspect_is_missing(const char *text)
 {
-	return strstr(text, "No such") != NULL;
+	return strcasestr(text, "no such") || strcasestr(text, "image not known");
 }
 
 bool inspect_container_is_gone(const char *text)
 {
-	return strstr(text, "No such container") || strstr(text, "marked for removal");
+	return strcasestr(text, "no such container") || strstr(text, "marked for removal");
 }
 
 bool inspect_removal_in_progress(const char *text)
@@ -158,7 +161,9 @@ bool inspect_event(const char *line, size_t n, struct event_text *storage, struc
 	static const struct {
 		const char *action;
 		enum engine_event_kind kind;
-	} kinds[] = { { "die", EVENT_DIE }, { "oom", EVENT_OOM }, { "destroy", EVENT_DESTROY } };
+	} kinds[] = {
+		{ "die", EVENT_DIE }, { "oom", EVENT_OOM }, { "destroy", EVENT_DESTROY }, { "remove", EVENT_DESTROY }
+	}; /* Podman's word */
 	json_auto_t *event = json_loadb(line, n, 0, NULL);
 	const char *action = json_string_value(json_object_get(event, "Action"));
 	const char *name = attribute(event, "name"), *code = attribute(event, "exitCode");

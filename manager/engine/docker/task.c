@@ -494,6 +494,7 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 		if (!d->has_quotas)
 			spec.quota = 0;
 		spec.no_terminals = d->refuses_terminals;
+		spec.podman = d->is_podman;
 		t->has_terminals = !spec.no_terminals && !spec.install;
 		t->has_line_dir = spec.line_dir != NULL;
 		t->has_quota = spec.quota != 0;

@@ -16,7 +16,7 @@
 /* HTTP/1.0: the header is followed by lines until the connection ends. The filters are those of argv_watch(). */
 #define REQUEST                                                                                                        \
 	"GET /events?filters=%%7B%%22type%%22:%%5B%%22container%%22%%5D,"                                              \
-	"%%22event%%22:%%5B%%22die%%22,%%22oom%%22,%%22destroy%%22%%5D,"                                               \
+	"%%22event%%22:%%5B%%22die%%22,%%22oom%%22,%%22destroy%%22,%%22died%%22,%%22remove%%22%%5D,"                   \
 	"%%22label%%22:%%5B%%22" STORE_LABEL "%%3D%s%%22%%5D%%7D HTTP/1.0\r\nHost: docker\r\n\r\n"
 
 struct engine_watch {
