@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 usage() {
 	cat <<-'EOF'
 	usage: setup-docker.sh [--engine-only] [--runtime NAME] [--images FILE] [--logs DIRECTORY]
-	                       [--push REGISTRY]
+	                       [--push REGISTRY | --podman | --pool HOSTS]
 
 	Installs and starts a Docker engine if none answers, then builds the images of Husk's runtimes.
 
@@ -18,6 +18,9 @@ usage() {
 	  --images FILE    the list of images that the build wrote (default: $HUSK_IMAGES, else build/images.json)
 	  --logs DIRECTORY where the builders' words are kept (default: beside that list)
 	  --push REGISTRY  then push these images there, for the nodes of a cluster
+	  --podman         use Podman through its Docker-compatible socket
+	  --pool HOSTS     build the images on the first of these hosts, and copy them to the others. HOSTS has the
+	                   form of CONTAINER_POOL
 	  --help           this text
 
 	An engine that DOCKER_HOST or the docker context names is used, never installed or started.
@@ -27,6 +30,8 @@ usage() {
 engine_only=false
 logs=
 push=
+pool=
+podman=false
 only_runtime=
 images=${HUSK_IMAGES:-$here/build/images.json}
 local_socket=/var/run/docker.sock
@@ -34,6 +39,7 @@ engine_pid=/var/run/docker.pid
 engine_log=/var/log/dockerd.log # if no systemd keeps a journal
 start_deadline=60               # seconds; a first start unpacks nothing and takes one or two
 docker=(docker)
+product=Docker
 builder_options=()
 needs_group=false
 
@@ -60,7 +66,11 @@ engine_version() { timeout 20 "${docker[@]}" version --format '{{.Server.Version
 ensure_engine() {
 	local version
 	if version=$(engine_version); then
-		say "engine: Docker $version answers at $(endpoint)"
+		say "engine: $product $version answers at $(endpoint)"
+		return
+	fi
+	if "$podman"; then
+		start_podman
 		return
 	fi
 	is_local || no_engine "no engine answers at $(endpoint)" \
@@ -78,6 +88,38 @@ ensure_engine() {
 	[ "$(id -u)" = 0 ] || docker version >/dev/null 2>&1 || needs_group=true
 	"$needs_group" || docker=(docker)
 }
+
+# The socket of `podman system service`, which systemd starts when somebody connects.
+use_podman() {
+	local runtime=
+	[ "$(id -u)" = 0 ] || runtime=${XDG_RUNTIME_DIR-}
+	podman=true
+	product=Podman
+	[ -n "${DOCKER_HOST-}${DOCKER_CONTEXT-}" ] || export DOCKER_HOST=${CONTAINER_HOST:-unix://${runtime:-/run}/podman/podman.sock}
+}
+
+start_podman() {
+	local path=${DOCKER_HOST#unix://} log=${engine_log%dockerd.log}podman.log
+	[ "$path" != "${DOCKER_HOST-}" ] || no_engine "Podman does not answer at $(endpoint)" "Start it there, or unset DOCKER_HOST."
+	command -v podman >/dev/null || apt_install podman podman
+	command -v docker >/dev/null || apt_install "the docker client" "$(docker_client_package)"
+	hash -r
+	say "engine: starting Podman's service"
+	if [ -d /run/systemd/system ] && [ "$(id -u)" = 0 ]; then
+		systemctl enable --now podman.socket >/dev/null 2>&1 || true
+	elif [ -d /run/systemd/system ]; then
+		systemctl --user enable --now podman.socket >/dev/null 2>&1 || true
+	else
+		[ -w "$(dirname "$log")" ] || log=/dev/null
+		mkdir -p "$(dirname "$path")"
+		(cd / && setsid podman system service --time 0 "$DOCKER_HOST" >>"$log" 2>&1 </dev/null &)
+	fi
+	wait_for_engine "" || no_engine "Podman did not answer at $DOCKER_HOST within $start_deadline s" \
+		"Check \`podman info\` and \`podman system service --time 0 $DOCKER_HOST\`."
+	say "engine: Podman $(engine_version) answers at $DOCKER_HOST"
+}
+
+docker_client_package() { if apt-cache show docker-cli >/dev/null 2>&1; then echo docker-cli; else echo docker.io; fi; }
 
 # One run at a time, for all checkouts and users: a directory that everybody can open is the lock.
 bring_up_engine() {
@@ -255,7 +297,7 @@ list_images() {
 choose_builder() {
 	local settings=(DOCKER_BUILDKIT=0)
 	builder_options=(--force-rm) # the old builder keeps the container of a failed step
-	if "${docker[@]}" buildx version >/dev/null 2>&1; then
+	if ! "$podman" && "${docker[@]}" buildx version >/dev/null 2>&1; then
 		# The builder inside the engine: others do not see the engine's images.
 		settings=(BUILDKIT_PROGRESS=plain "BUILDX_BUILDER=$("${docker[@]}" context show)")
 		builder_options=()
@@ -357,6 +399,53 @@ ensure_image() {
 	prune "$name" "$tag"
 }
 
+# ---- a pool of hosts
+
+# Lets the client use an endpoint of CONTAINER_POOL, as Husk does.
+use_endpoint() {
+	export DOCKER_CONTEXT='' DOCKER_HOST='' DOCKER_TLS_VERIFY=''
+	case $1 in
+	context:*) DOCKER_CONTEXT=${1#context:} ;;
+	tcp://*) DOCKER_HOST=$1 DOCKER_TLS_VERIFY=1 ;;
+	*) DOCKER_HOST=$1 ;;
+	esac
+}
+
+# Copies the images that a host lacks. Layers that it has are sent again, but not stored again.
+copy_images() {
+	local from=$1 to=$2 line fields missing=()
+	while IFS= read -r line; do
+		IFS=$'\t' read -ra fields <<<"$line"
+		has_image "${fields[4]}" || missing+=("${fields[4]}")
+	done < <(list_images)
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "copying ${missing[*]}"
+	(use_endpoint "$from" && exec docker save "${missing[@]}") | (use_endpoint "$to" && exec docker load --quiet)
+}
+
+ensure_pool() {
+	local entry name endpoint first='' failed=()
+	IFS=, read -ra entries <<<"$1"
+	for entry in "${entries[@]}"; do
+		entry=${entry//[[:blank:]]/}
+		name=${entry%%=*} endpoint=${entry#*=}
+		use_endpoint "$endpoint"
+		say "host $name: $endpoint"
+		if ! engine_version >/dev/null; then
+			note "no engine answers there: $("${docker[@]}" version 2>&1 >/dev/null | tail -n 1)"
+			failed+=("$name")
+		elif "$engine_only"; then
+			:
+		elif [ -z "$first" ]; then
+			first=$endpoint
+			ensure_images
+		else
+			copy_images "$first" "$endpoint" || failed+=("$name")
+		fi
+	done
+	[ ${#failed[@]} = 0 ] || no_engine "these hosts have no images: ${failed[*]}" "Start their engines and try again."
+}
+
 # The nodes of a cluster pull the images from there.
 push_images() {
 	local line fields
@@ -446,6 +535,7 @@ build_kernel() (
 		cp "$client" "$context/husk-client" &&
 		cp "${tools[@]}" "$context/tools/" &&
 		cp "$folder/runtime.json" "$context/" &&
+		echo nameserver 127.0.0.1 >"$context/resolv.conf" &&
 		{ [ $# = 0 ] || tar -C "$folder" -cf - -- "$@" | tar -C "$context/kernel" -xf -; } &&
 		{ [ "$adapter" = - ] || take_adapter "$adapter" "$context/kernel/husk-jupyter"; } &&
 		"${docker[@]}" build "${builder_options[@]}" --network none --build-arg "PACKAGES=$packages" --tag "$tag" \
@@ -474,6 +564,8 @@ while [ $# -gt 0 ]; do
 	--runtime) only_runtime=${2:?--runtime needs a name} && shift ;;
 	--images) images=${2:?--images needs a file} && shift ;;
 	--push) push=${2:?--push needs a registry} && shift ;;
+	--podman) use_podman ;;
+	--pool) pool=${2:?--pool needs a list of hosts} && shift ;;
 	--logs) logs=${2:?--logs needs a directory} && shift ;;
 	--help | -h) usage && exit 0 ;;
 	*) usage >&2 && exit 64 ;;
@@ -481,6 +573,10 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+if [ -n "$pool" ]; then
+	ensure_pool "$pool"
+	exit
+fi
 ensure_engine
 "$engine_only" || ensure_images
 [ -z "$push" ] || push_images
