@@ -73,7 +73,7 @@ bench:
 	@tools/with-docker.sh bench/run $(if $(QUICK),--quick) $(if $(SAVE),--save) $(PARTS)
 
 # Tests that take too long for every run: the unit tests without sanitizers, the table of behaviours for every runtime of
-# contrib and under gVisor, sessions in a Kubernetes cluster of two nodes, a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, HTTP behind proxies and under load, ten minutes of fuzzing a target,
+# contrib and under gVisor, on Podman and on Docker 26, sessions in a Kubernetes cluster of two nodes, a thousand kills, soak, 1 GB and 100,000 files, fresh seeds, HTTP behind proxies and under load, ten minutes of fuzzing a target,
 # and the commands of the documents. PARTS chooses some: make test-long PARTS="chaos soak". Only the part contrib needs the images of all runtimes.
 test-long:
 	@$(MAKE) --no-print-directory test-deps

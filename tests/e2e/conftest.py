@@ -28,9 +28,11 @@ def pytest_sessionstart(session):
 @pytest.fixture(scope="session", autouse=True)
 def engine():
     """Checks that an engine answers. Tests of a missing engine configure their server to find none. With HUSK_TEST_ENGINE=kubernetes all
-    tests use a cluster of their own.
+    tests use a cluster of their own, and with podman they use Podman.
     """
     harness.docker("version", "--format", "{{.Server.Version}}")
+    if os.environ.get("HUSK_TEST_ENGINE") == "podman":
+        harness.usual_engine = harness.Podman()
     if os.environ.get("HUSK_TEST_ENGINE") != "kubernetes":
         yield harness.usual_engine
         return

@@ -276,6 +276,12 @@ class Engine:
                            "{{.TimeNano}} {{.Action}} {{.Actor.Attributes.signal}} {{.Actor.Attributes.exitCode}}", check=False)
 
 
+class Podman(Engine):
+    """Podman instead (tests/engines/with.sh podman), with the same client."""
+
+    settings = {"CONTAINER_ENGINE": "podman"}
+
+
 # The engine of servers that name none; conftest.py sets it.
 usual_engine = Engine()
 

@@ -419,6 +419,32 @@ def cluster_work(job):
                                    "PYTEST_ADDOPTS": "--timeout=900"})(job)
 
 
+# Files of e2e that also run on Podman.
+ON_PODMAN = ("lifecycle", "deaths", "endings", "adoption", "files", "network", "fence", "gate", "sandbox", "warm", "ps", "limits", "timeout",
+             "info", "shell", "gc", "session_limits", "node", "behaviours")
+
+
+def on_engine(engine):
+    """The prefix of a command that has another engine (tests/engines/with.sh)."""
+    return [TESTS / "engines" / "with.sh", engine]
+
+
+def podman_work(job):
+    """First `husk setup` builds the images, as a user does."""
+    env = {"HUSK_TEST_LONG": "1", "HUSK_TEST_ENGINE": "podman", "HUSK_TEST_LANGUAGE": "python", "PYTEST_ADDOPTS": "--timeout=300"}
+    if job.run([*on_engine("podman"), "env", "CONTAINER_ENGINE=podman", BUILD / "husk", "setup"]) != 0:
+        return Result(0, [f"{job.name}: husk setup failed"])
+    return pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ON_PODMAN], prefix=on_engine("podman"), env=env)(job)
+
+
+def docker26_work(job):
+    """The whole end-to-end suite with Docker 26, whose client builds the images with BuildKit."""
+    if job.run([*on_engine("docker26"), "make", "images", "test-images"]) != 0:
+        return Result(0, [f"{job.name}: the images cannot be built"])
+    status = job.run([*on_engine("docker26"), TESTS / "run", "e2e"])
+    return Result(1) if status == 0 else Result(0, [f"{job.name}: tests/run e2e ended with status {status}"])
+
+
 LONG = {
     "units": meson_work(BUILD, None, options=("--no-suite", "fuzz-corpus")),
     "chaos": long_work("chaos", "chaos"),
@@ -432,6 +458,8 @@ LONG = {
     "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
     "cluster": cluster_work,
+    "podman": podman_work,
+    "docker26": docker26_work,
     "dist": long_work("dist", "packages"),
     "page": pytest_work([TESTS / "page" / "long" / "test_browsers.py"], env={"HUSK_TEST_LONG": "1"}),
     "pages": pytest_work([TESTS / "scripts" / "long" / "test_pages.py"], env={"HUSK_TEST_LONG": "1"}),

@@ -1,4 +1,4 @@
-/* What differs with Podman: the advice of doctor. The options of its containers are in test-argv.c. */
+/* The advice of doctor about Podman. The options of its containers are in test-argv.c. */
 #include "manager/doctor/doctor-private.h"
 #include "tests/unit/unit.h"
 
