@@ -6,7 +6,8 @@
 #include "manager/store/store-private.h"
 
 #define COLUMNS "id, name, tenant, scopes, conversation, created, used"
-#define KEYS_MAX 1000
+#define KEYS_OF_TENANT_MAX 1000
+#define KEYS_LISTED_MAX 20000
 /* The time of the last use is written at most this often. */
 #define USED_MS 60000
 
@@ -82,14 +83,14 @@ static int add(struct store_job *job, struct db *db, struct fail *f)
 	uint64_t taken, all;
 	struct db_query same = { .sql = "SELECT COUNT(*) FROM keys WHERE tenant = $1 AND name = $2 AND id <> $3",
 				 DB_PARAMS(db_text(r->tenant), db_text(r->name), db_text(r->id)) };
-	struct db_query count = { .sql = "SELECT COUNT(*) FROM keys" };
+	struct db_query count = { .sql = "SELECT COUNT(*) FROM keys WHERE tenant = $1", DB_PARAMS(db_text(r->tenant)) };
 	if (hash_key(job->key, r, j->text, hash, f) < 0 || db_number(db, &same, &taken, f) < 0 ||
 	    db_number(db, &count, &all, f) < 0)
 		return -1;
 	if (taken)
 		return fail_set(f, FAIL_INVALID, "there is already a key '%s'", r->name);
-	if (all >= KEYS_MAX)
-		return fail_set(f, FAIL_LIMIT, "there are already %d keys; remove some first", KEYS_MAX);
+	if (all >= KEYS_OF_TENANT_MAX)
+		return fail_set(f, FAIL_LIMIT, "the tenant already has %d keys; remove some first", KEYS_OF_TENANT_MAX);
 	struct db_query q = { .sql = "INSERT INTO keys (" COLUMNS
 				     ", hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING",
 			      DB_PARAMS(db_text(r->id), db_text(r->name), db_text(r->tenant), db_text(r->scopes),
@@ -200,7 +201,7 @@ static int select_keys(struct store_job *job, struct db *db, struct fail *f)
 	struct key_job *j = key_job_of(job);
 	struct db_query q = { .sql = "SELECT " COLUMNS
 				     " FROM keys WHERE ($1 = 1 OR tenant = $2) ORDER BY created, id LIMIT $3",
-			      DB_PARAMS(db_int(!j->row.tenant), db_text(j->row.tenant), db_int(KEYS_MAX)) };
+			      DB_PARAMS(db_int(!j->row.tenant), db_text(j->row.tenant), db_int(KEYS_LISTED_MAX)) };
 	return job_select(job, db, q, take_row, f);
 }
 

@@ -128,6 +128,21 @@ static void only_the_right_text_is_accepted(void **state)
 	assert_int_equal(got.n, 1);
 }
 
+static void each_tenant_has_a_limited_number_of_keys(void **state)
+{
+	list(NULL); /* makes the tables */
+	bench_sql(
+		&b,
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO keys "
+		"(id, name, tenant, scopes, created, used, hash) SELECT 'x' || i, 'n' || i, 'acme', 'run', 5, 0, '' FROM n");
+	add("k1", "laptop", "acme", "husk_k1_secret");
+	assert_int_equal(got.fail.kind, FAIL_LIMIT);
+	add("k2", "laptop", "local", "husk_k2_secret");
+	assert_int_equal(got.fail.kind, FAIL_NONE);
+	list(NULL);
+	assert_int_equal(got.n, 1001);
+}
+
 static void the_use_of_a_key_is_recorded(void **state)
 {
 	add("k1", "laptop", "local", "husk_k1_secret");
@@ -418,6 +433,7 @@ static void an_answer_is_kept_for_a_repeated_request(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(an_answer_is_kept_for_a_repeated_request),
 	TEST(only_the_right_text_is_accepted),
+	TEST(each_tenant_has_a_limited_number_of_keys),
 	TEST(the_use_of_a_key_is_recorded),
 	TEST(a_key_cannot_be_widened_in_the_database),
 	TEST(the_database_does_not_contain_the_key),
