@@ -64,7 +64,9 @@ static void on_written(void *ctx, const struct fail *f UNUSED)
 static void store(struct replay *r, const struct kept_answer *answer)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct keep_answer_request request = { .id = r->id, .answer = *answer, .on_done = on_written, .ctx = r };
+	struct keep_answer_request request = {
+		.id = r->id, .tenant = r->x->caller.tenant, .answer = *answer, .on_done = on_written, .ctx = r
+	};
 	r->stored = true;
 	if (manager_keep_answer(r->x->api->spec.manager, &request, &f))
 		r->writing++;

@@ -125,7 +125,7 @@ struct begin_answer_request {
 };
 struct op *manager_begin_answer(struct manager *m, const struct begin_answer_request *req, struct fail *f);
 struct keep_answer_request {
-	const char *id;
+	const char *id, *tenant;
 	struct kept_answer answer;
 	void (*on_done)(void *ctx, const struct fail *f);
 	void *ctx;

@@ -5,6 +5,7 @@
 #include "manager/deps/set.h"
 #include "manager/engine/open.h"
 #include "manager/registry/adoption.h"
+#include "manager/registry/answer-budget.h"
 #include "manager/registry/journal.h"
 #include "manager/registry/keeper.h"
 #include "manager/registry/known-keys.h"
@@ -89,6 +90,7 @@ struct manager *manager_free(struct manager *m)
 	bool sessions_stay = keeper_leave(r->keeper);
 	warm_free(r->warm);
 	known_keys_free(r->keys);
+	answer_budget_free(r->answers);
 	stream_slots_free(r->streams);
 	signing_key_free(r);
 	metrics_release(&r->metrics);

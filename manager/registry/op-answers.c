@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "manager/files/digest.h"
 #include "manager/model/token.h"
+#include "manager/registry/answer-budget.h"
 #include "manager/registry/registry.h"
 
 struct answer_op {
@@ -46,8 +47,13 @@ static void on_begun(void *ctx, const struct answer_record *found, const struct 
 	struct answer_op *o = ctx;
 	struct kept_answer answer = { 0 };
 	enum answer_state state = ANSWER_NEW;
+	AUTO(fail_release) struct fail full = { 0 };
+	struct registry *r = o->op.registry;
 	o->job = NULL;
-	if (found && !streq(found->request, o->request)) {
+	if (!f && !found && answer_budget_take(&r->answers, o->begin.tenant, &full) < 0) {
+		store_answer_drop(r->store, o->id);
+		f = &full;
+	} else if (found && !streq(found->request, o->request)) {
 		state = ANSWER_OTHER;
 	} else if (found && !found->status) {
 		state = ANSWER_UNDER_WAY;
@@ -100,6 +106,8 @@ struct op *manager_keep_answer(struct manager *m, const struct keep_answer_reque
 	static const struct op_type type = { .fail = keep_fail, .free = answer_op_free };
 	struct answer_op *o = answer_op_new(m, &type);
 	o->keep = *req;
+	if (req->answer.body)
+		answer_budget_add(&m->registry.answers, req->tenant, strlen(req->answer.body));
 	struct answer_record row = { .id = req->id,
 				     .status = req->answer.status,
 				     .type = req->answer.type,

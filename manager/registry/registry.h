@@ -17,6 +17,7 @@
 struct keeper;
 struct adoptions;
 struct warm;
+struct answer_budget;
 struct known_keys;
 struct stream_slots;
 struct journals;
@@ -39,8 +40,9 @@ struct registry {
 	struct adoptions *adoptions;
 	struct warm *warm;
 	struct journals *journals;
-	struct secret_values *values; /* the values of secrets (secret-values.h) */
-	struct known_keys *keys;      /* keys that were checked lately; NULL = none */
+	struct secret_values *values;  /* the values of secrets (secret-values.h) */
+	struct known_keys *keys;       /* keys that were checked lately; NULL = none */
+	struct answer_budget *answers; /* NULL = nothing was counted yet */
 	struct stream_slots *streams;
 	struct metrics metrics;
 	char *signing_key;  /* NULL = not loaded yet */

@@ -1,5 +1,7 @@
 /* Requests with an Idempotency-Key. */
 #include "base/alloc.h"
+#include "manager/registry/answer-budget.h"
+#include "manager/registry/registry.h"
 #include "tests/unit/api-bench.h"
 #include "tests/unit/unit.h"
 
@@ -47,6 +49,50 @@ static void another_key_has_names_of_its_own(void **state)
 	AUTO(reply_release) struct reply theirs = api_call_remote("POST", "/v1/sessions", fields, PYTHON);
 	assert_int_equal(theirs.status, 201);
 	assert_string_not_equal(mine.body, theirs.body);
+}
+
+static bool may_store_more(struct answer_budget **budget, const char *tenant)
+{
+	AUTO(fail_release) struct fail f = { 0 };
+	bool granted = answer_budget_take(budget, tenant, &f) == 0;
+	assert_int_equal(cause_of(&f), granted ? CAUSE_NONE : CAUSE_LIMIT_TENANT);
+	return granted;
+}
+
+static void a_tenant_stores_a_limited_number_of_answers(void **state)
+{
+	struct answer_budget *budget = NULL;
+	for (int i = 0; i < ANSWERS_OF_TENANT_MAX; i++)
+		assert_true(may_store_more(&budget, "acme"));
+	assert_false(may_store_more(&budget, "acme"));
+	assert_true(may_store_more(&budget, "other"));
+	for (int i = 0; i <= ANSWERS_OF_TENANT_MAX; i++)
+		assert_true(may_store_more(&budget, TENANT_LOCAL));
+	loop_skip(b.loop, 24 * 3600 * 1000ull);
+	assert_true(may_store_more(&budget, "acme"));
+	answer_budget_free(budget);
+}
+
+static void a_tenant_stores_a_limited_amount_of_answers(void **state)
+{
+	AUTO(freep) char *key = api_key("k", "acme", SCOPES_DEFAULT);
+	AUTO(freep) char *fields = xasprintf(NAME "%s", key);
+	AUTO(freep) char *more = xasprintf("Idempotency-Key: two\r\n%s", key);
+	AUTO(reply_release) struct reply first = api_call_remote("POST", "/v1/sessions", fields, PYTHON);
+	answer_budget_add(&manager->registry.answers, "acme", ANSWER_BYTES_OF_TENANT_MAX);
+	AUTO(reply_release) struct reply refused = api_call_remote("POST", "/v1/sessions", more, PYTHON);
+	AUTO(reply_release) struct reply again = api_call_remote("POST", "/v1/sessions", fields, PYTHON);
+	AUTO(reply_release) struct reply without = api_call_remote("POST", "/v1/sessions", key, PYTHON);
+	AUTO(reply_release) struct reply mine = api_call("POST", "/v1/sessions", NAME, PYTHON);
+	assert_int_equal(first.status, 201);
+	assert_int_equal(refused.status, 429);
+	assert_non_null(strstr(refused.body, "256 MiB"));
+	assert_string_equal(again.body, first.body);
+	assert_int_equal(without.status, 201);
+	assert_int_equal(mine.status, 201);
+	manager->registry.answers = answer_budget_free(manager->registry.answers);
+	AUTO(reply_release) struct reply later = api_call_remote("POST", "/v1/sessions", more, PYTHON);
+	assert_int_equal(later.status, 201);
 }
 
 static void a_failed_request_may_be_repeated(void **state)
@@ -219,6 +265,8 @@ int main(void)
 		TEST(a_repeated_request_gets_the_first_answer),
 		TEST(another_request_with_the_same_name_is_refused),
 		TEST(another_key_has_names_of_its_own),
+		TEST(a_tenant_stores_a_limited_number_of_answers),
+		TEST(a_tenant_stores_a_limited_amount_of_answers),
 		TEST(a_failed_request_may_be_repeated),
 		TEST(a_request_under_way_is_a_conflict),
 		TEST(a_cancelled_request_may_be_repeated),
