@@ -516,6 +516,7 @@ struct listed_session {
 	const char *node, *phase, *reason; /* of its pod; "" = not reported, or not in a cluster */
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its maximum lifetime ends */
 	uint64_t idle_left_seconds;			  /* until it ends because it is idle */
+	const char *rules;				  /* of its gate (rules_to_text()); NULL = it has none */
 	bool network, has_memory;
 	uint64_t memory; /* bytes */
 	struct limits limits;

@@ -125,6 +125,8 @@ json_t *listed_session_encode(const struct listed_session *s, bool remote)
 	json_object_set_new(out, "seconds_left", json_integer((json_int_t)s->left_seconds));
 	fields_put_number(out, "idle_seconds_left", s->idle_left_seconds);
 	fields_put_bool(out, "network", s->network);
+	if (s->rules)
+		json_object_set_new(out, "network", session_rules_encode(s->rules));
 	if (s->has_memory)
 		json_object_set_new(out, "memory", json_integer((json_int_t)s->memory));
 	json_object_set_new(out, "limits", limits_encode(&s->limits));

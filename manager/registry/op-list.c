@@ -142,6 +142,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 {
 	struct owner_claim claim = owner_claim_of(row);
 	AUTO(freep) char *owner = dead ? xstrdup("none") : owner_words(&claim);
+	AUTO(freep) char *rules = limits_json_text(row->limits, "rules");
 	bool ended = row->state == ROW_ENDED;
 	/* A session that was still starting ends with its server. */
 	if ((ended && !o->request.all) || (dead && row->state == ROW_STARTING))
@@ -163,6 +164,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.limits = limits_from_json(row->limits, o->op.registry->config),
 		.idle_left_seconds = idle_left(o, row, now),
 		.network = limits_json_has_network(row->limits),
+		.rules = rules ? keep_shown(o, rules) : NULL,
 		.left_seconds = (row->ends - MIN(row->ends, now)) / 1000,
 	};
 	o->unlisted[o->n] = ended || row->state == ROW_STARTING || !rows_on_engine(row, o->op.registry->engine);
