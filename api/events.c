@@ -27,7 +27,8 @@ static const struct arg events_table[] = {
 			 "Last-Event-ID takes precedence.",
 	  .example = "\"17\"" },
 	{ "only", ARG_STRING, offsetof(struct events_query, only), ARG_NONEMPTY, .max = 32,
-	  .description = "Only events of this kind, or of kinds that begin with this word: session, run, files, limit.",
+	  .description = "Only events of this kind, or of kinds that begin with this word: session, run, files,"
+			 " checkpoint, network, limit.",
 	  .example = "\"session\"" },
 	{ "wait", ARG_INT, offsetof(struct events_query, wait), .min = 0, .max = WAIT_MAX,
 	  .description = "Without a stream: answer after at most this many seconds, or as soon as there is an event.",
@@ -156,8 +157,9 @@ static bool check_only(struct exchange *x, const char *only)
 	for (int kind = JOURNAL_SESSION_CREATED; kind < JOURNAL_GAP; kind++)
 		known |= stream_shows(only, /* quiet= */ false, (enum journal_kind)kind);
 	if (!known)
-		exchange_problem(x, 400, "The query: only is neither an event nor the first word of one.",
-				 "Use session, run, files or limit, or one event such as run.ended.");
+		exchange_problem(
+			x, 400, "The query: only is neither an event nor the first word of one.",
+			"Use session, run, files, checkpoint, network or limit, or one event such as run.ended.");
 	return known;
 }
 

@@ -153,6 +153,7 @@ json_t *journal_event_encode(const struct journal_event *e)
 		json_object_set_new(out, "display", display_encode(e->display));
 	fields_put_bool(out, "password", e->password);
 	fields_put_number(out, "bytes", e->bytes);
+	fields_put_number(out, "after_run", e->after_run);
 	if (e->cause)
 		fields_put_text(out, "cause", cause_name(e->cause));
 	if (e->network.count)

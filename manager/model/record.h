@@ -80,6 +80,9 @@ enum journal_kind {
 	JOURNAL_RUN_ENDED,
 	JOURNAL_FILES_IMPORTED,
 	JOURNAL_FILES_EXPORTED,
+	JOURNAL_CHECKPOINT_SAVED,    /* on request; automatic ones are not reported */
+	JOURNAL_CHECKPOINT_RESTORED, /* by an undo; run.ended has what took the place of a dead interpreter */
+	JOURNAL_CHECKPOINT_DROPPED,
 	JOURNAL_NETWORK, /* a connection through the gate has ended, or was refused */
 	JOURNAL_LIMIT_REACHED,
 	JOURNAL_GAP, /* events are missing here; only readers get it */
@@ -107,14 +110,15 @@ struct journal_event {
 	const char *by; /* NULL = unknown */
 	bool detached;
 	/* run.queued: the code (NULL = not kept). run.output: the text. run.prompt: the prompt. files.*: the path in
-	 * the session. limit.reached: memory, time, disk, idle or lifetime. session.ended: why; NULL = stopped on
-	 * request. NULL otherwise. */
+	 * the session. checkpoint.*: its name; NULL = automatic. limit.reached: memory, time, disk, idle or lifetime.
+	 * session.ended: why; NULL = stopped on request. NULL otherwise. */
 	const char *text;
 	size_t len;
 	int stream;			     /* run.output: 1 (stdout) or 2 (stderr) */
 	const struct shown_display *display; /* run.display; its bundle has no parts if it was too large to keep */
 	bool password;			     /* run.prompt: input is not echoed */
 	uint64_t bytes;			     /* files.*: size */
+	uint64_t after_run;		     /* checkpoint.*: variables are as they were after this run */
 	enum cause cause;		     /* session.ended, run.ended, network.connection */
 	struct journal_network network;
 	/* run.ended: as in struct run_record. */

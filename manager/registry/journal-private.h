@@ -20,7 +20,7 @@ struct event {
 	struct mime_bundle bundle;
 	char *display_id;
 	bool update, password;
-	uint64_t bytes;
+	uint64_t bytes, after_run;
 	enum cause cause;
 	struct journal_network network;
 	size_t charged; /* bytes of memory, as counted against the limits */

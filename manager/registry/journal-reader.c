@@ -168,6 +168,7 @@ static void tell_event(struct journal_reader *r, struct event *e)
 				       .display = e->kind == JOURNAL_RUN_DISPLAY ? &shown : NULL,
 				       .password = e->password,
 				       .bytes = e->bytes,
+				       .after_run = e->after_run,
 				       .cause = e->cause,
 				       .network = e->network };
 	if (record) {

@@ -293,6 +293,20 @@ void journal_file(struct journal *j, bool imported, const char *path, uint64_t s
 	event_publish(e);
 }
 
+void journal_checkpoint(struct journal *j, enum checkpoint_action action, const char *name, uint64_t run)
+{
+	static const enum journal_kind kinds[] = {
+		[CHECKPOINT_SAVE] = JOURNAL_CHECKPOINT_SAVED,
+		[CHECKPOINT_UNDO] = JOURNAL_CHECKPOINT_RESTORED,
+		[CHECKPOINT_DROP] = JOURNAL_CHECKPOINT_DROPPED,
+	};
+	struct event *e = event_new(j, kinds[action], /* record= */ NULL);
+	if (name)
+		buf_add_str(&e->text, name);
+	e->after_run = run;
+	event_publish(e);
+}
+
 void journal_network(struct journal *j, const char *name, uint16_t port, enum cause cause,
 		     const struct journal_network *network)
 {

@@ -60,6 +60,10 @@ void journal_ended(struct journal *j, const struct fail *why);
 /* Adds files.imported or files.exported. */
 void journal_file(struct journal *j, bool imported, const char *path, uint64_t size);
 
+/* Adds checkpoint.saved, checkpoint.restored or checkpoint.dropped. name NULL = an automatic checkpoint; run: after which
+ * it was made, 0 = unknown. */
+void journal_checkpoint(struct journal *j, enum checkpoint_action action, const char *name, uint64_t run);
+
 /* Adds network.connection: `network` says what passed, cause CAUSE_NONE that it worked. */
 void journal_network(struct journal *j, const char *name, uint16_t port, enum cause cause,
 		     const struct journal_network *network);

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "manager/checkpoint.h"
 #include "manager/line/checkpoints.h"
+#include "manager/registry/journal.h"
 #include "manager/registry/op.h"
 
 struct checkpoint_op {
@@ -16,12 +17,28 @@ static struct checkpoint_op *checkpoint_op_of(struct op *op)
 	return container_of(op, struct checkpoint_op, op);
 }
 
+/* Adds what was done to the session's journal. */
+static void record(const struct checkpoint_op *o, const struct checkpoint_answer *answer)
+{
+	const char *name = o->name;
+	uint64_t run = o->request.run;
+	if (answer->saved)
+		run = answer->saved->run;
+	if (answer->restored) {
+		name = answer->restored->name;
+		run = answer->restored->run;
+	}
+	journal_checkpoint(o->op.entry->journal, o->request.action, name, run);
+}
+
 static void on_json(struct query_waiter *a, const struct json_t *said, const struct fail *f)
 {
 	struct checkpoint_op *o = container_of(a, struct checkpoint_op, waiter);
 	AUTO(checkpoint_answer_release) struct checkpoint_answer answer = { 0 };
 	AUTO(fail_release) struct fail refused = { 0 };
 	bool fine = said && checkpoints_read(said, &answer, &refused) == 0;
+	if (fine)
+		record(o, &answer);
 	o->request.on_done(o->request.ctx, fine ? &answer : NULL, fine ? NULL : said ? &refused : f);
 	op_end(&o->op);
 }

@@ -74,3 +74,17 @@ def test_a_server_that_is_killed_loses_no_checkpoint(start, tmp_path):
     server.process.wait(20)
     again = start(home=tmp_path / "home")
     assert again.call("checkpoint", {"session_id": session.id, "action": "undo", "name": "a"}).fields["restored"]["missing"] == [2]
+
+
+def test_the_journal_has_what_clients_ask_for(serving):
+    session = serving.create()
+    route = f"/v1/sessions/{session}/checkpoints"
+    serving.run(session, "x = 1")
+    serving.call("POST", route, {"name": "one"}).ok()
+    serving.run(session, "x = 2")
+    serving.call("POST", route, {"action": "undo", "name": "one"}).ok()
+    serving.call("POST", route, {"action": "drop", "name": "one"}).ok()
+    assert serving.call("POST", route, {"action": "undo", "name": "one"}).status == 404
+    events = serving.call("GET", f"/v1/sessions/{session}/events?after=0&only=checkpoint").ok().json["events"]
+    assert [(e["event"], e.get("text"), e.get("after_run")) for e in events] == [
+        ("checkpoint.saved", "one", 1), ("checkpoint.restored", "one", 1), ("checkpoint.dropped", "one", None)]
