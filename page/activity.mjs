@@ -2,11 +2,12 @@
 import { html, useEffect, useWatched } from "./html.mjs";
 import { brief, clock, exact, short, size, visible } from "./format.mjs";
 import { live } from "./live.mjs";
+import { Connection, reasonOf } from "./network.mjs";
 import { Link, router, to, useRouter } from "./router.mjs";
 import { Empty, State } from "./widgets.mjs";
 
 const SHOWN = 500;
-const KINDS = ["all", "session", "run", "files", "limit"];
+const KINDS = ["all", "session", "run", "files", "network", "checkpoint", "limit"];
 
 function Failed({ event }) {
   const why = event.error?.message ? visible(event.error.message) : event.detail || "";
@@ -41,6 +42,16 @@ function What({ event }) {
       return html`imported <code>${visible(event.text || "")}</code> <span class="muted">${size(event.bytes)}</span>`;
     case "files.exported":
       return html`exported <code>${visible(event.text || "")}</code> <span class="muted">${size(event.bytes)}</span>`;
+    case "network.connection":
+      return html`<${Connection} event=${event} />`;
+    case "checkpoint.saved":
+      return html`checkpoint <code>${visible(event.text || "")}</code>
+        <span class="muted">after run ${event.after_run || 0}</span>`;
+    case "checkpoint.restored":
+      return html`<${State} name="waiting" words="returned" /> to the checkpoint${" "}
+        <code>${visible(event.text || "")}</code> <span class="muted">after run ${event.after_run || 0}</span>`;
+    case "checkpoint.dropped":
+      return html`<span class="muted">checkpoint deleted</span> <code>${visible(event.text || "")}</code>`;
     case "limit.reached":
       return html`<${State} name="waiting" words="limit reached: ${event.text}" />`;
     default:
@@ -65,6 +76,7 @@ export function Activity() {
       event.text,
       event.by,
       event.ending,
+      reasonOf(event.cause),
       event.error?.type,
       event.error?.message,
     ]

@@ -4,13 +4,15 @@ import { Activity } from "./activity.mjs";
 import { Problem, auth, call, get } from "./api.mjs";
 import { Exports } from "./exports.mjs";
 import { live } from "./live.mjs";
+import { Networks } from "./network.mjs";
 import { Link, router, to, useRouter } from "./router.mjs";
 import { Session } from "./session.mjs";
 import { Sessions, useTitle } from "./sessions.mjs";
 import { Settings } from "./settings.mjs";
 import { ErrorBox } from "./widgets.mjs";
 
-const VIEWS = ["terminal", "files", "variables", "usage"];
+const VIEWS = ["tree", "terminal", "files", "variables", "network", "ports", "usage"];
+const VIEW_KEYS = { h: "tree", t: "terminal", f: "files", v: "variables", w: "network", p: "ports", u: "usage" };
 const THEMES = ["auto", "light", "dark"];
 
 // --- login ---
@@ -126,13 +128,13 @@ function Theme() {
 function Search() {
   const { words, query } = useRouter();
   const where = words[0] || "sessions";
-  const usable = !words.length || ["activity", "new"].includes(words[0]);
+  const usable = !words.length || ["activity", "network", "new"].includes(words[0]);
   if (!usable) return html`<span class="grow"></span>`;
   return html`<input
     id="search"
     type="search"
     placeholder="Search   /"
-    aria-label=${where === "activity" ? "Search the activity" : "Search the sessions"}
+    aria-label=${{ activity: "Search the activity", network: "Search the connections" }[where] || "Search the sessions"}
     value=${query.get("q") || ""}
     onInput=${(event) => router.set({ q: event.target.value }, true)}
   />`;
@@ -149,7 +151,7 @@ function Header() {
     <${Link} href=${to()} class="brand">husk<//>
     <nav aria-label="Main">
       ${link("sessions", "Sessions", to())} ${link("activity", "Activity", to("activity"))}
-      ${link("exports", "Exports", to("exports"))}
+      ${link("exports", "Exports", to("exports"))} ${link("network", "Network", to("network"))}
     </nav>
     <${Search} />
     <span class="dot" role="status"><${Dot} /></span>
@@ -167,8 +169,9 @@ const KEYS = [
   ["i", "interrupt what runs"],
   ["e", "type a cell or an answer"],
   ["c, t, f, v", "cells, terminal, files, variables"],
+  ["h, w, p, u", "tree of cells, network, ports, usage"],
   ["n", "new session"],
-  ["g s, g a, g e", "sessions, activity, exports"],
+  ["g s, g a, g e, g n", "sessions, activity, exports, network"],
   ["/", "search"],
   ["?", "these keys"],
 ];
@@ -228,13 +231,12 @@ function useKeys(setHelp) {
         i: () => document.querySelector(".session-head .commands button:not([disabled])")?.click(),
         e: () => document.getElementById("prompt")?.focus(),
         c: () => inSession && router.go(to("sessions", id)),
-        t: () => inSession && router.go(to("sessions", id, "terminal")),
-        f: () => inSession && router.go(to("sessions", id, "files")),
-        v: () => inSession && router.go(to("sessions", id, "variables")),
         j: () => (inSession ? moveInNotebook(1) : dispatchEvent(new CustomEvent("husk-key", { detail: "j" }))),
         k: () => (inSession ? moveInNotebook(-1) : dispatchEvent(new CustomEvent("husk-key", { detail: "k" }))),
       };
-      const after = { s: to(), a: to("activity"), e: to("exports") };
+      for (const [key, view] of Object.entries(VIEW_KEYS))
+        keys[key] = () => inSession && router.go(to("sessions", id, view));
+      const after = { s: to(), a: to("activity"), e: to("exports"), n: to("network") };
       if (before === "g" && after[event.key]) {
         event.preventDefault();
         router.go(after[event.key]);
@@ -261,6 +263,7 @@ function Screen() {
     return html`<${Session} key=${id} id=${id} view=${VIEWS.includes(view) ? view : "cells"} />`;
   if (where === "activity") return html`<${Activity} />`;
   if (where === "exports") return html`<${Exports} />`;
+  if (where === "network") return html`<${Networks} />`;
   if (where === "settings") return html`<${Settings} view=${id || "clients"} />`;
   return html`<p class="empty-line">There is no such page. <${Link} href=${to()}>Sessions<//></p>`;
 }

@@ -1,6 +1,6 @@
 // Creates a session, with all options of the API.
 import { html, useEffect, useState } from "./html.mjs";
-import { get, post } from "./api.mjs";
+import { can, get, post } from "./api.mjs";
 import { live } from "./live.mjs";
 import { router, to } from "./router.mjs";
 import { ErrorBox, Field } from "./widgets.mjs";
@@ -17,6 +17,8 @@ function pairs(text, separator) {
 
 export function Create() {
   const [languages, setLanguages] = useState(["python"]);
+  const [network, setNetwork] = useState("public");
+  const [secrets, setSecrets] = useState([]);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(null);
   useEffect(() => {
@@ -26,15 +28,21 @@ export function Create() {
         setLanguages(schema.properties.language.enum || ["python"]);
       })
       .catch(() => {});
+    if (can("secrets"))
+      get("/v1/secrets")
+        .then((answer) => setSecrets(answer.secrets))
+        .catch(() => {});
   }, []);
   const create = async (event) => {
     event.preventDefault();
     const form = new FormData(event.target);
     const text = (name) => form.get(name).trim() || undefined;
+    const hosts = (form.get("hosts") || "").split(/[\s,]+/).filter(Boolean);
     const body = {
       language: form.get("language"),
       name: text("name"),
-      network: form.get("network") === "on",
+      network: { public: true, list: hosts, none: false }[network],
+      secrets: form.getAll("secret").length ? form.getAll("secret") : undefined,
       dependencies: pairs(form.get("dependencies"), "=="),
       env: pairs(form.get("env"), "="),
       cwd: text("cwd"),
@@ -42,6 +50,8 @@ export function Create() {
       disk: text("disk"),
       cpus: text("cpus") && Number(form.get("cpus")),
       image: text("image"),
+      on: text("on"),
+      labels: pairs(form.get("labels"), "="),
     };
     setBusy(true);
     setError(null);
@@ -66,7 +76,22 @@ export function Create() {
         </select><//
       >
       <${Field} label="Name" hint="Can be used instead of the id."><input name="name" autocomplete="off" /><//>
-      <label class="check"><input type="checkbox" name="network" checked /> Internet access</label>
+      <${Field} label="Network"
+        ><select name="network" value=${network} onChange=${(event) => setNetwork(event.target.value)}>
+          <option value="public">every public address</option>
+          <option value="list">only these hosts</option>
+          <option value="none">none</option>
+        </select><//
+      >
+      ${
+        network === "list" &&
+        html`<${Field}
+          label="Hosts"
+          hint="One on each line: api.example.com, *.example.org, db.example.com:5432, @python"
+        >
+          <textarea name="hosts" rows="3" required spellcheck="false"></textarea>
+        <//>`
+      }
       <${Field} label="Packages" hint="One on each line: pandas or pandas==2.2.3">
         <textarea name="dependencies" rows="3" spellcheck="false"></textarea>
       <//>
@@ -80,8 +105,19 @@ export function Create() {
         <${Field} label="Environment" hint="One on each line: NAME=value">
           <textarea name="env" rows="3" spellcheck="false"></textarea>
         <//>
+        ${
+          secrets.length > 0 &&
+          html`<fieldset>
+            <legend>Secrets</legend>
+            ${secrets.map((one) => html`<label class="check" key=${one.name}><input type="checkbox" name="secret" value=${one.name} /> <code>${one.name}</code></label>`)}
+          </fieldset>`
+        }
         <${Field} label="Directory"><input name="cwd" placeholder="/workspace" /><//>
         <${Field} label="Image" hint="A name from CONTAINER_IMAGES"><input name="image" /><//>
+        <${Field} label="Host" hint="A name from CONTAINER_POOL"><input name="on" /><//>
+        <${Field} label="Labels" hint="One on each line: team=data">
+          <textarea name="labels" rows="2" spellcheck="false"></textarea>
+        <//>
       </details>
       <${ErrorBox} error=${error} />
       <button type="submit" class="primary" disabled=${busy}>${busy ? "Creating …" : "Create"}</button>

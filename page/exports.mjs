@@ -1,11 +1,13 @@
 // Copies of files that stay when their session has ended.
-import { html, useEffect, useState } from "./html.mjs";
+import { html, useEffect, useState, useWatched } from "./html.mjs";
 import { call, can, get, path } from "./api.mjs";
 import { count, short, size, visible } from "./format.mjs";
+import { live } from "./live.mjs";
 import { Link, to } from "./router.mjs";
 import { Empty, ErrorBox, When } from "./widgets.mjs";
 
 export function Exports() {
+  useWatched(live);
   const [list, setList] = useState(null);
   const [next, setNext] = useState(null);
   const [error, setError] = useState(null);
@@ -58,7 +60,11 @@ export function Exports() {
                     <td class="mono lead">${visible(one.name)}${one.directory ? "/" : ""}</td>
                     <td class="right figure">${size(one.size)}</td>
                     <td class="mono muted">${visible(one.path)}</td>
-                    <td><${Link} href=${to("sessions", one.session)}>${short(one.session)}<//></td>
+                    <td>
+                      <${Link} href=${to("sessions", one.session)}
+                        >${visible(live.find(one.session)?.name || short(one.session))}<//
+                      >
+                    </td>
                     <td class="muted"><${When} ms=${one.created_ms} /></td>
                     <td class="right nowrap">
                       <a

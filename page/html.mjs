@@ -1,10 +1,18 @@
 // The few names that every module of the page uses.
-import { Fragment, h, render } from "preact";
+import { Fragment, h, options, render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import htm from "htm";
 
 export const html = htm.bind(h);
 export { Fragment, render, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState };
+
+// Changes of state in `act` are rendered before it returns.
+export function renderNow(act) {
+  const usual = options.debounceRendering;
+  options.debounceRendering = (work) => work();
+  act();
+  options.debounceRendering = usual;
+}
 
 // A value that components follow. Changes within one frame cause one render.
 export class Watched {

@@ -1,11 +1,12 @@
 // Long text. Only the lines that can be seen are in the document, so 100,000 lines scroll like ten.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.mjs";
+import { html, renderNow, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.mjs";
 import { visible } from "./format.mjs";
 
 const LINE = 18; // pixels, as in page.css
 const SHORT = 60; // up to this many lines are simply shown
 const EXTRA = 20;
 const LINE_CHARS = 5000;
+const PRINTED = 5000; // lines of one output on paper
 
 // Text that grows. A carriage return goes back to the start of the line, as in a terminal.
 export class LineBuffer {
@@ -45,13 +46,36 @@ export class LineBuffer {
   }
 }
 
-export function Lines({ buffer, tone, label }) {
+// Paper has no scroll bars, so what is printed must be in the document.
+function usePrinting() {
+  const [printing, setPrinting] = useState(false);
+  useEffect(() => {
+    const begin = () => renderNow(() => setPrinting(true));
+    const end = () => setPrinting(false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => {
+      removeEventListener("beforeprint", begin);
+      removeEventListener("afterprint", end);
+    };
+  }, []);
+  return printing;
+}
+
+// The place of the bytes that the server has left out.
+const GAP = /^\.\.\. \[\d+ bytes cut\] \.\.\.$/;
+
+// `cut`: the middle of the output is missing.
+export function Lines({ buffer, tone, label, cut }) {
   const [window_, setWindow] = useState([0, SHORT]);
   const box = useRef();
   const atEnd = useRef(true);
   const count = buffer.count;
-  const long = count > SHORT;
+  const printing = usePrinting();
+  const long = count > SHORT && !printing;
+  const gap = useMemo(() => (cut ? buffer.lines.findIndex((line) => GAP.test(line)) : -1), [cut, buffer.version]);
   const see = () => {
+    if (!box.current) return;
     const top = box.current.scrollTop;
     atEnd.current = top + box.current.clientHeight >= box.current.scrollHeight - LINE;
     const first = Math.max(0, Math.floor(top / LINE) - EXTRA);
@@ -59,8 +83,8 @@ export function Lines({ buffer, tone, label }) {
     if (first !== window_[0] || last !== window_[1]) setWindow([first, last]);
   };
   useLayoutEffect(() => {
-    if (!long || !box.current) return;
-    if (atEnd.current) box.current.scrollTop = box.current.scrollHeight;
+    if (!long) return;
+    if (atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
     see();
   }, [buffer.version, long]);
   useEffect(() => {
@@ -70,7 +94,14 @@ export function Lines({ buffer, tone, label }) {
     return () => observer.disconnect();
   }, [long]);
   if (!count) return null;
+  if (printing)
+    return html`<pre class="output ${tone}">${buffer.text(0, PRINTED)}</pre>
+      ${count > PRINTED && html`<div class="note">${(count - PRINTED).toLocaleString()} more lines are not printed.</div>`}`;
   if (!long) return html`<pre class="output ${tone}">${buffer.text()}</pre>`;
+  const toGap = () => {
+    box.current.scrollTop = Math.max(0, gap * LINE - box.current.clientHeight / 2);
+    box.current.focus();
+  };
   const [first, last] = [Math.min(window_[0], count), Math.min(window_[1], count)];
   return html`<div class="long">
     <div class="output lines ${tone}" ref=${box} onScroll=${see} tabindex="0" role="region" aria-label=${label}>
@@ -78,6 +109,8 @@ export function Lines({ buffer, tone, label }) {
         <pre style=${{ transform: `translateY(${first * LINE}px)` }}>${buffer.text(first, last)}</pre>
       </div>
     </div>
-    <div class="note">${count.toLocaleString()} lines</div>
+    <div class="note">
+      ${`${count.toLocaleString()} lines`}${gap >= 0 && html`, the beginning and the end. <button type="button" class="link" onClick=${toGap}>Show the gap</button>`}
+    </div>
   </div>`;
 }

@@ -1,7 +1,6 @@
 // All sessions and the journal of this server, for the list, the title and the activity.
-import { Stream, get } from "./api.mjs";
+import { Stream, get, path } from "./api.mjs";
 import { Watched } from "./html.mjs";
-import { path } from "./api.mjs";
 
 const LIST_MS = 5000;
 const USAGE_MS = 4000;
@@ -146,10 +145,18 @@ class Live extends Watched {
     for (const session of gap.sessions) {
       if (!session.runs.length) continue;
       this.runs.set(session.session, new Map(session.runs.map((run) => [run.run, run])));
+      for (const run of session.runs) if (run.state === "waiting") this.readPrompt(session.session, run);
     }
     if (this.begun) this.missed = Date.now();
     this.begun = true;
     this.refresh();
+  }
+
+  // The state does not have the text that a program has shown.
+  async readPrompt(session, run) {
+    const { prompts = [] } = await get(path("sessions", session, "runs", run.run)).catch(() => ({}));
+    if (prompts.length) run.prompt = prompts[prompts.length - 1].text;
+    this.changed();
   }
 
   takeEvent(event) {
@@ -194,7 +201,7 @@ class Live extends Watched {
     this.activityLoaded = true;
     const known = new Set(this.activity.map((event) => event.position));
     const older = [];
-    for (const only of ["session", "run.queued", "run.ended", "files", "limit"]) {
+    for (const only of ["session", "run.queued", "run.ended", "files", "network", "checkpoint", "limit"]) {
       let after = 0;
       for (let page = 0; page < 8; page++) {
         const { events, next } = await get(`/v1/events?all=true&only=${only}&after=${after}&limit=500`);
@@ -211,7 +218,7 @@ class Live extends Watched {
   // The state that a person wants to know: one of widgets.STATES.
   stateOf(session) {
     const runs = [...this.runsOf(session.id).values()];
-    if (session.status === "ended") return ["stopped", "", undefined].includes(session.cause) ? "ended" : "failed";
+    if (session.status === "ended") return /^(stopped|$)/.test(session.cause || "") ? "ended" : "failed";
     if (["starting", "adopting", "left"].includes(session.status)) return session.status;
     if (runs.some((run) => run.state === "waiting")) return "waiting";
     return runs.length || session.status === "busy" ? "running" : "idle";

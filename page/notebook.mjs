@@ -1,7 +1,7 @@
 // The runs of a session in their order, as they happen, and the line that starts the next one.
 import { html, useEffect, useLayoutEffect, useRef, useState, useTick } from "./html.mjs";
 import { Blocks, Notes, pictureOf } from "./output.mjs";
-import { path } from "./api.mjs";
+import { filePath, path } from "./api.mjs";
 import { duration, exact } from "./format.mjs";
 import { Code } from "./highlight.mjs";
 import { Prompt } from "./prompt.mjs";
@@ -9,10 +9,11 @@ import { router, useRouter } from "./router.mjs";
 import { endingWords } from "./run.mjs";
 import { State } from "./widgets.mjs";
 
+const HOME = "/home/sandbox";
 const NEAR = 80; // pixels from the end that still count as the end
 
 // Contents by address: the server gives them a policy that keeps them apart from the page.
-function sourceOf(session) {
+function sourceOf(session, ended) {
   const address = (run, part, type) => {
     const name = part.event ? `@${part.event}` : String(part.index);
     return `${path("sessions", session, "runs", run, "outputs", name)}?type=${encodeURIComponent(type)}`;
@@ -20,6 +21,7 @@ function sourceOf(session) {
   return {
     frame: (run, part) => ({ src: `${address(run, part, "text/html")}&frame=true` }),
     svg: (run, part) => address(run, part, "image/svg+xml"),
+    home: (name) => (ended ? null : filePath(session, `${HOME}/${name}`)),
     open: (run, index) => router.set({ picture: `${run}.${index}` }),
   };
 }
@@ -79,7 +81,7 @@ ${run.kind === "command" && html`<span class="dollar" aria-hidden="true">$ </spa
     <div class="took"><${Took} run=${run} /></div>
     <div class="results">
       <${Blocks} source=${sourceOf(runs.id)} run=${run} />
-      <${Notes} run=${run} />
+      <${Notes} source=${sourceOf(runs.id, runs.ended)} run=${run} />
       ${run.loadError && html`<p class="note">${run.loadError.message}</p>`}
     </div>
   </article>`;

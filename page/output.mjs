@@ -107,19 +107,24 @@ function Failure({ error }) {
 }
 
 // PID 1 keeps the beginning and the end of long output. A line in the text marks the place.
-function Cut({ run }) {
-  if (run.state !== "ended" || !(run.stdout_truncated || run.stderr_truncated)) return null;
+const isCut = (run) => run.state === "ended" && Boolean(run.stdout_truncated || run.stderr_truncated);
+
+function Cut({ source, run }) {
+  if (!isCut(run)) return null;
   const bytes = (run.stdout_bytes || 0) + (run.stderr_bytes || 0);
   const kept = run.kept_whole ? "All of it" : "Its first 16 MB";
+  const file = run.kept_run && `.husk/runs/${run.kept_run}.txt`;
+  const href = file && source.home?.(file);
   return html`<p class="note cut">
-    The output was cut: the program printed ${size(bytes)}, and only the beginning and the end are shown.${" "}
-    ${run.kept_run ? html`${kept} is in <code>~/.husk/runs/${run.kept_run}.txt</code> of the session.` : ""}
+    The program printed ${size(bytes)}, and only the beginning and the end are shown.${" "}
+    ${file ? html`${kept} is in <code>~/${file}</code> of the session.` : ""}${" "}
+    ${href && html`<a href=${href} download="run-${run.number}.txt">Download</a>`}
   </p>`;
 }
 
-export function Notes({ run }) {
+export function Notes({ source, run }) {
   return html`${run.dropped_bytes ? html`<p class="note">${count(run.dropped_bytes, "byte")} of older output are no longer kept.</p>` : null}
-    <${Cut} run=${run} />
+    <${Cut} source=${source} run=${run} />
     ${
       run.failed && run.ending !== "error"
         ? html`<p class="note bad">${endingWords(run)}${run.detail ? `: ${visible(run.detail)}` : ""}</p>`
@@ -131,7 +136,13 @@ export function Notes({ run }) {
 export function Blocks({ source, run }) {
   return run.blocks.map((block, i) => {
     if (block.kind === "stdout" || block.kind === "stderr")
-      return html`<${Lines} key=${i} buffer=${block.buffer} tone=${block.kind} label="output of run ${run.number}" />`;
+      return html`<${Lines}
+        key=${i}
+        buffer=${block.buffer}
+        tone=${block.kind}
+        cut=${isCut(run)}
+        label="output of run ${run.number}"
+      />`;
     if (block.kind === "error") return html`<${Failure} key=${i} error=${run.error || {}} />`;
     if (block.kind === "prompt")
       return html`<p key=${i} class="asked">

@@ -26,7 +26,7 @@ function Answer({ runs, run }) {
     <${ErrorBox} error=${error} onClose=${() => setError(null)} />
     <div class="prompt-row">
       <label for="prompt"
-        ><span class="state waiting">◐</span> run ${run.number} asks
+        ><span class="state waiting">◐</span> run ${run.number} asks${" "}
         <q>${visible(prompt.text) || "for input"}</q></label
       >
       <input

@@ -51,6 +51,7 @@ export class Run {
       "dropped_bytes",
       "kernel_restarted",
       "lost_variables",
+      "restored",
       "duration_ms",
       "stdout_bytes",
       "stderr_bytes",

@@ -16,6 +16,8 @@ export class SessionRuns extends Watched {
     this.info = null;
     this.error = null;
     this.endedCount = 0;
+    this.connections = 0; // of the gate that have ended
+    this.points = []; // events about checkpoints
     this.fresh = 0; // runs and outputs since the reader was last at the end
   }
 
@@ -88,6 +90,18 @@ export class SessionRuns extends Watched {
     this.changed();
   }
 
+  // Events about checkpoints from before the page was opened.
+  async readPoints() {
+    const { events } = await get(`${path("sessions", this.id, "events")}?only=checkpoint&after=0`).catch(() => ({}));
+    for (const event of events || []) this.addPoint(event);
+    this.changed();
+  }
+
+  addPoint(event) {
+    if (event.event === "gap" || this.points.some((one) => one.number === event.number)) return;
+    this.points = [...this.points, event].sort((a, b) => a.number - b.number);
+  }
+
   older() {
     const first = this.list[0];
     return first ? this.readList(first.number) : null;
@@ -116,6 +130,7 @@ export class SessionRuns extends Watched {
       if (this.begun) this.missed = Date.now();
       this.begun = true;
       this.runs.clear();
+      for (const record of event.sessions[0]?.runs || []) this.run(record.run).fill(record);
       if (event.sessions[0] && event.sessions[0].status === "ended") this.ended = true;
       this.readList();
     } else if (event.run) {
@@ -140,6 +155,11 @@ export class SessionRuns extends Watched {
       this.cause = event.cause;
       this.detail = event.text;
       this.readInfo();
+    } else if (event.event.startsWith("checkpoint.")) {
+      this.addPoint(event);
+      this.readInfo();
+    } else if (event.event === "network.connection") {
+      this.connections++;
     } else if (event.event.startsWith("session.")) {
       this.readInfo();
     }

@@ -4,10 +4,13 @@ import { call, can, path, post } from "./api.mjs";
 import { Files } from "./files.mjs";
 import { left, short, size } from "./format.mjs";
 import { live } from "./live.mjs";
+import { Network } from "./network.mjs";
 import { Notebook } from "./notebook.mjs";
+import { Ports } from "./ports.mjs";
 import { Link, router, to } from "./router.mjs";
 import { SessionRuns } from "./runs.mjs";
 import { Side } from "./side.mjs";
+import { Tree } from "./tree.mjs";
 import { Usage, Variables } from "./usage.mjs";
 import { ErrorBox, Menu, State, Tabs, announce } from "./widgets.mjs";
 
@@ -49,6 +52,10 @@ function downloadNotebook(id) {
   link.click();
 }
 
+function printSoon() {
+  requestAnimationFrame(() => requestAnimationFrame(() => print()));
+}
+
 function Head({ runs, act }) {
   useTick(1000);
   useWatched(live);
@@ -63,7 +70,8 @@ function Head({ runs, act }) {
       run: () => act("POST", "restart", {}, "The interpreter is new."),
     },
     { label: "Download as notebook", run: () => downloadNotebook(runs.id) },
-    { label: "Print or save", run: () => print() },
+    // Runs that nobody has looked at are not there yet.
+    { label: "Print or save", run: () => Promise.all(runs.list.map((run) => runs.load(run.number))).then(printSoon) },
     can("sessions:write") && {
       label: "Stop the session",
       danger: true,
@@ -92,7 +100,7 @@ function Head({ runs, act }) {
 function Terminal({ id }) {
   if (!can("terminal")) return html`<p class="note">This login may not open terminals.</p>`;
   return html`<iframe
-    class="terminal"
+    class="terminal-frame"
     title="Terminal of the session"
     src="/ui/terminal.html?session=${encodeURIComponent(id)}"
   ></iframe>`;
@@ -138,9 +146,12 @@ export function Session({ id, view }) {
   };
   const tabs = [
     { id: "cells", label: "Cells" },
+    { id: "tree", label: "Tree" },
     { id: "terminal", label: "Terminal" },
     { id: "files", label: "Files" },
     { id: "variables", label: "Variables" },
+    { id: "network", label: "Network" },
+    { id: "ports", label: "Ports" },
     { id: "usage", label: "Usage" },
   ];
   const shown = Number(router.query.get("run")) || 0;
@@ -160,6 +171,8 @@ export function Session({ id, view }) {
       ${said && html`<p class="strip" role="status">${said}</p>`}
       ${view === "cells" && html`<${Notebook} runs=${runs} selected=${shown} />`}
       ${view === "terminal" && html`<${Terminal} id=${id} />`} ${view === "files" && html`<${Files} id=${id} />`}
+      ${view === "tree" && html`<${Tree} runs=${runs} />`} ${view === "network" && html`<${Network} runs=${runs} />`}
+      ${view === "ports" && html`<${Ports} runs=${runs} />`}
       ${view === "variables" && html`<${Variables} runs=${runs} />`} ${view === "usage" && html`<${Usage} id=${id} />`}
     </div>
     ${shown && view === "cells" ? html`<${Side} runs=${runs} number=${shown} />` : null}

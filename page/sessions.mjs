@@ -38,6 +38,11 @@ function Ends({ session, state }) {
     >${idle < lifetime ? html` <span class="muted">idle</span>` : ""}`;
 }
 
+function reachOf(network) {
+  if (Array.isArray(network)) return count(network.filter((rule) => !rule.startsWith("!")).length, "host");
+  return network ? "public" : "none";
+}
+
 function Row({ session, selected, act }) {
   const row = useRef();
   const state = live.stateOf(session);
@@ -86,7 +91,7 @@ function Row({ session, selected, act }) {
     </td>
     <td class="right ends"><${Ends} session=${session} state=${state} /></td>
     <td class="muted conversation" title=${session.conversation}>${short(session.conversation)}</td>
-    <td class="muted network">${session.network ? "network" : "no network"}</td>
+    <td class="muted network">${reachOf(session.network)}</td>
     <td class="right">
       ${items.length && !over ? html`<${Menu} label="⋯" title="Commands for ${session.name || short(session.id)}" items=${items} />` : null}
     </td>

@@ -262,8 +262,11 @@ export function Settings({ view }) {
     <${Tabs} tabs=${tabs} active=${shown} link=${link} />
     ${
       shown === "clients" &&
-      html`<p>Clients with one of these texts use this server. <${Tour} /></p>
-        <${Clients} />`
+      html`<div class="parts">
+        <p class="inline"><${Tour} /> <span class="muted">shows in a minute what a session does.</span></p>
+        <p>To connect a client, give it one of these texts:</p>
+        <${Clients} />
+      </div>`
     }
     ${shown === "values" && html`<${Values} />`} ${shown === "keys" && html`<${Keys} />`}
     ${shown === "doctor" && html`<${Doctor} />`}

@@ -2,9 +2,24 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 
+// The theme that was chosen for the page is this one's too, also when it changes.
+function follow() {
+  if (parent === window) return;
+  const { theme } = parent.document.documentElement.dataset;
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}
+follow();
+
 const session = new URLSearchParams(location.search).get("session");
 const style = getComputedStyle(document.documentElement);
 const colour = (name) => style.getPropertyValue(name).trim();
+const colours = () => ({
+  background: colour("--surface"),
+  foreground: colour("--text"),
+  cursor: colour("--accent"),
+  selectionBackground: `${colour("--accent")}55`,
+});
 const notice = document.getElementById("notice");
 
 const terminal = new Terminal({
@@ -14,13 +29,14 @@ const terminal = new Terminal({
   screenReaderMode: true,
   scrollback: 5000,
   linkHandler: { activate: () => {} },
-  theme: {
-    background: colour("--surface"),
-    foreground: colour("--text"),
-    cursor: colour("--accent"),
-    selectionBackground: `${colour("--accent")}55`,
-  },
+  theme: colours(),
 });
+const recolour = () => {
+  follow();
+  terminal.options.theme = colours();
+};
+new MutationObserver(recolour).observe(parent.document.documentElement, { attributeFilter: ["data-theme"] });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
 const fit = new FitAddon();
 terminal.loadAddon(fit);
 terminal.open(document.getElementById("terminal"));

@@ -1,7 +1,7 @@
 // Variables of a session, and its use of memory, processor and disks.
 import uPlot from "uplot";
 import { html, useEffect, useRef, useState, useWatched } from "./html.mjs";
-import { size, visible } from "./format.mjs";
+import { count, size, visible } from "./format.mjs";
 import { live } from "./live.mjs";
 import { Empty } from "./widgets.mjs";
 
@@ -27,7 +27,7 @@ export function Variables({ runs }) {
         aria-label="Filter variables"
         onInput=${(e) => setFilter(e.target.value)}
       />
-      <span class="muted">${usage.variables.length + (usage.more_variables || 0)} variables</span>
+      <span class="muted">${count(usage.variables.length + (usage.more_variables || 0), "variable")}</span>
     </div>
     <table>
       <thead>
@@ -67,6 +67,7 @@ function Chart({ title, times, values, format, max }) {
       grid: { stroke: colour("--line"), width: 1 },
       ticks: { show: false },
       font: "12px system-ui",
+      space: 90,
     };
     plot.current = new uPlot(
       {
@@ -75,7 +76,7 @@ function Chart({ title, times, values, format, max }) {
         legend: { show: false },
         cursor: { y: false },
         scales: { y: { range: (_, low, high) => [0, Math.max(max || 0, high || 0, 1e-9)] } },
-        axes: [axis, { ...axis, size: 70, values: (_, ticks) => ticks.map(format) }],
+        axes: [axis, { ...axis, size: 70, space: 30, values: (_, ticks) => ticks.map(format) }],
         series: [
           {},
           { stroke: colour("--accent"), width: 1.5, fill: `${colour("--accent")}22`, points: { show: false } },

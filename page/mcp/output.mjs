@@ -221,7 +221,7 @@ function App() {
       <div class="results">
         ${
           run
-            ? html`<${Blocks} source=${source} run=${run} /><${Notes} run=${run} />`
+            ? html`<${Blocks} source=${source} run=${run} /><${Notes} source=${source} run=${run} />`
             : html`<${Answer} content=${output.content || []} />`
         }
       </div>

@@ -66,9 +66,11 @@ export async function checkAccess(page, where) {
 
 // The screens of the page, with a session.
 export function addresses(session) {
-  const views = ["", "/terminal", "/files", "/variables", "/usage"].map((view) => `/ui/sessions/${session}${view}`);
+  const views = ["", "/tree", "/terminal", "/files", "/variables", "/network", "/ports?port=80", "/usage"].map(
+    (view) => `/ui/sessions/${session}${view}`,
+  );
   const settings = ["", "/values", "/keys", "/doctor"].map((view) => `/ui/settings${view}`);
-  return ["/ui/", "/ui/new", ...views, "/ui/activity", "/ui/exports", ...settings];
+  return ["/ui/", "/ui/new", ...views, "/ui/activity", "/ui/exports", "/ui/network", ...settings];
 }
 
 export async function visit(page, address) {

@@ -64,10 +64,10 @@ const ask = (id) =>
   }, id);
 const url = await ask(mine);
 assert.equal(new URL(url).host, `${mine}--8000.localhost:${port}`);
-const [app] = await Promise.all([
-  context.waitForEvent("page"),
-  page.evaluate((to) => void window.open(to, "_blank"), url),
-]);
+await page.goto(`${home}/ui/sessions/${mine}/ports`);
+await page.getByLabel("Port").fill("8000");
+const [app] = await Promise.all([context.waitForEvent("page"), page.getByRole("button", { name: "Open" }).click()]);
+await page.getByText(`Opened at ${mine}--8000.localhost`).waitFor();
 await app.waitForFunction(() => document.title === "app");
 assert.equal(app.url(), `http://${mine}--8000.localhost:${port}/`, "the code is not in the address any more");
 

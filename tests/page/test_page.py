@@ -9,3 +9,7 @@ def test_a_person_uses_a_session(serve, play):
 # evidence: ports-origin
 def test_a_server_of_a_session_cannot_act_as_the_page(serve, play):
     play("ports.mjs", serve())
+
+
+def test_a_person_changes_the_network_and_goes_back(serve, play):
+    play("changes.mjs", serve())
