@@ -22,7 +22,8 @@ static const struct help_option init_options[] = {
 			 "Kill the kernel this long after an interrupt that did not end the cell (5000)." },
 	[INIT_START] = { "start-ms", "N", "Time that a kernel has to start and say hello (60000)." },
 	[INIT_CHECKPOINTS] = { "checkpoints", "WHEN",
-			       "Copies of the interpreter are made: auto = also without a request, request, off (auto)." },
+			       "Copies of the interpreter are made: auto = also without a request, request, off, gvisor = off, since it "
+			       "cannot copy a process (auto)." },
 	[INIT_CHECKPOINTS_IDLE] = { "checkpoints-idle-ms", "N",
 				    "Drop the automatic ones when the session has been idle this long (60000)." },
 	[INIT_INSTALL] = { "install", NULL,

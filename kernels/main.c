@@ -31,14 +31,17 @@ static bool take_number(const char *name, const char *text, uint64_t min, uint64
 static bool take_mode(const char *text, enum checkpoints_mode *ret)
 {
 	static const char *const names[] = {
-		[CHECKPOINTS_AUTO] = "auto", [CHECKPOINTS_REQUEST] = "request", [CHECKPOINTS_OFF] = "off"
+		[CHECKPOINTS_AUTO] = "auto",
+		[CHECKPOINTS_REQUEST] = "request",
+		[CHECKPOINTS_OFF] = "off",
+		[CHECKPOINTS_GVISOR] = "gvisor",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (streq(text, names[i])) {
 			*ret = (enum checkpoints_mode)i;
 			return true;
 		}
-	fprintf(stderr, "husk-client: --checkpoints: '%s' is not auto, request or off\n", text);
+	fprintf(stderr, "husk-client: --checkpoints: '%s' is not auto, request, off or gvisor\n", text);
 	return false;
 }
 

@@ -457,7 +457,7 @@ bool checkpoints_died(struct checkpoints *all)
 		free(take_ptr(all->wanted));
 		answer_call(all, json_pack("{s:s, s:s}", "status", "failed", "why", "The interpreter ended."));
 	}
-	if (list_empty(&all->list) || all->mode == CHECKPOINTS_OFF)
+	if (list_empty(&all->list) || all->mode >= CHECKPOINTS_OFF)
 		return false;
 	all->restores = true;
 	wake_next(all);
@@ -487,8 +487,12 @@ bool checkpoints_have(const struct checkpoints *all, pid_t pid)
 const char *checkpoints_why_not(const struct checkpoints *all)
 {
 	if (all->mode == CHECKPOINTS_OFF)
-		return "The operator has turned checkpoints off, or the session runs in gVisor.";
-	return all->kernel->forks ? NULL : "This interpreter cannot be copied.";
+		return "The operator has turned checkpoints off.";
+	if (all->mode == CHECKPOINTS_GVISOR)
+		return "The session runs in gVisor, where an interpreter cannot be copied.";
+	return all->kernel->forks ? NULL :
+				    "Only Python and R interpreters can be copied: Node.js and Jupyter kernels need "
+				    "threads, which a copy would not have.";
 }
 
 static void save(struct checkpoints *all, uint32_t call, const char *name)

@@ -11,7 +11,12 @@
 #define CHECKPOINTS_MAX 8
 #define CHECKPOINTS_AUTOMATIC_MAX 2
 
-enum checkpoints_mode { CHECKPOINTS_AUTO, CHECKPOINTS_REQUEST, CHECKPOINTS_OFF };
+enum checkpoints_mode {
+	CHECKPOINTS_AUTO,
+	CHECKPOINTS_REQUEST,
+	CHECKPOINTS_OFF,
+	CHECKPOINTS_GVISOR, /* off, since gVisor cannot copy a process */
+};
 
 struct checkpoints {
 	struct poller *poller;

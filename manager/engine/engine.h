@@ -37,7 +37,7 @@ struct container_spec {
 	bool no_terminals;	 /* the engine cannot mount a devpts for PID 1's terminals, so cells can open them */
 	bool podman;		 /* the engine is Podman, whose options differ */
 	uint64_t disk_floor;	 /* bytes to leave free on the disk */
-	const char *checkpoints; /* "request" or "off"; NULL = PID 1's default */
+	const char *checkpoints; /* "request", "off" or "gvisor"; NULL = PID 1's default */
 	uint64_t lease;		 /* seconds; applies until a server claims the container */
 	bool network;		 /* false = loopback only */
 	bool gated;		 /* without a network: its programs reach hosts through the gate, and verify them */

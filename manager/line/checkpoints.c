@@ -143,7 +143,7 @@ static int read_status(const json_t *said, const struct checkpoint_answer *a, st
 	if (status && streq(status, "cannot")) {
 		cause_set(f, FAIL_INVALID, CAUSE_CANNOT_ANSWER, "this session cannot have checkpoints: %s",
 			  why ? why : "its interpreter does not support them.");
-		return fail_hint(f, "Save what you need in files.");
+		return fail_hint(f, "Save what was slow to make in a file, and read it after a crash or a mistake.");
 	}
 	fail_set(f, status && streq(status, "none") ? FAIL_NOT_FOUND : FAIL_INVALID, "%s",
 		 why ? why : "the session's answer cannot be used");

@@ -451,6 +451,16 @@ static bool shares_kernel(const struct engine *e, const struct config *c)
 	return !engine_is_gvisor(c->runtime) && (e->dials == SUPPORT_YES || (e->our_kernel && !c->runtime));
 }
 
+/* For PID 1; NULL = its default. */
+static const char *checkpoints_mode(const struct config *c)
+{
+	if (c->checkpoints == KEEP_CHECKPOINTS_OFF)
+		return "off";
+	if (engine_is_gvisor(c->runtime))
+		return "gvisor";
+	return c->checkpoints == KEEP_CHECKPOINTS_REQUEST ? "request" : NULL;
+}
+
 void session_start(struct session *s, const struct session_start *start)
 {
 	const struct config *c = s->spec.config;
@@ -469,9 +479,7 @@ void session_start(struct session *s, const struct session_start *start)
 		.home = limits->home,
 		.quota = limits->home,
 		.disk_floor = c->disk_floor,
-		.checkpoints = c->checkpoints == KEEP_CHECKPOINTS_OFF || engine_is_gvisor(c->runtime) ? "off" :
-			       c->checkpoints == KEEP_CHECKPOINTS_REQUEST			      ? "request" :
-													NULL,
+		.checkpoints = checkpoints_mode(c),
 		.lease = c->lease,
 		.network = s->spec.network,
 		.gated = start->gated,

@@ -58,6 +58,8 @@ def test_a_session_runs(server, session):
     assert "4.4.0" in session.shell("cat /proc/version").ok().stdout, "a kernel of its own"
     session.code("x = 20").ok()
     assert session.code("x + 22").ok().value == "42"
+    refused = str(server.call("checkpoint", {"session_id": session.id, "action": "save", "name": "a"}).fields)
+    assert "runs in gVisor, where an interpreter cannot be copied" in refused and "in a file" in refused
     assert session.shell("echo $((1 + 1)); exit 3").stdout == "2\n"
     files = [{"file_content": "from outside\n", "destination": "in.txt"}]
     assert server.call("import_files", {"session_id": session.id, "files": files}).success is True

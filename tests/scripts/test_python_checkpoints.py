@@ -40,8 +40,9 @@ def test_a_crash_goes_back_to_the_checkpoint(manager):
 
 def test_a_wrong_choice_raises(manager):
     with husk.Session("node", manager=manager, network=False) as s:
-        with pytest.raises(husk.InvalidError, match="cannot have checkpoints"):
+        with pytest.raises(husk.InvalidError, match="cannot have checkpoints: Only Python and R") as refused:
             s.checkpoint("a")
+        assert "in a file" in refused.value.hint and "Only Python and R" in s.status().no_checkpoints
         with pytest.raises(husk.InvalidError, match="name of the checkpoint") as refused:
             s.checkpoint("a b")
         assert "letters, digits" in refused.value.hint
