@@ -213,7 +213,7 @@ static const struct help_verb verbs[N_VERBS] = {
 			"that begins with a blank is not kept." },
 			{ "Alt-Enter", "Begin a new line in the cell." },
 			{ "$ COMMAND", "Run a command in the session's shell. In Python, IPython runs !COMMAND itself." },
-			{ "%checkpoint NAME", "Save the variables of a Python session under this name." },
+			{ "%checkpoint NAME", "Save the variables of a Python or R session under this name." },
 			{ "%undo NAME", "Return to that checkpoint, or to the one after the run of this number." }),
 		.options = OPTIONS(
 			{ "language", "L", "Language of a fresh session; Python by default." },

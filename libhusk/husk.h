@@ -473,7 +473,7 @@ struct husk_error *husk_is_complete(struct husk_conversation *c, const char *ses
 
 /* --- checkpoints -------------------------------------------------------------------------------------------------- */
 
-/* Python sessions keep copies of their interpreter (docs/undo.md). Files are not part of them. These calls fail with kind
+/* Python and R sessions keep copies of their interpreter (docs/undo.md). Files are not part of them. These calls fail with kind
  * "busy", cause "interpreter_busy" while a cell runs; "invalid", "cannot_answer" if the session cannot have checkpoints;
  * "invalid" for a wrong name and for the ninth one; "not_found" if there is no such checkpoint, with a hint that lists
  * those that there are. */

@@ -25,8 +25,9 @@ static const struct arg checkpoint_table[] = {
 
 static char *checkpoint_describe(const struct tool_env *env UNUSED)
 {
-	return xstrdup("Python: `save` the interpreter under a name before a risky step on data that was slow to make; "
-		       "`undo` returns to it, or to a run's number. Files are not restored.");
+	return xstrdup(
+		"Python, R: `save` the interpreter under a name before a risky step on data that was slow to make; "
+		"`undo` returns to it, or to a run's number. Files are not restored.");
 }
 
 static void checkpoint_done(void *ctx, const struct checkpoint_answer *answer, const struct fail *f)

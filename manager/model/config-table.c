@@ -102,7 +102,7 @@ const struct setting config_settings[] = {
 	{ CHOICE("SESSION_CHECKPOINTS", checkpoints, "auto", checkpoint_words),
 	  DESCRIBE(
 		  LIMITS,
-		  "Copies of a Python interpreter, to which a session returns after a crash. auto makes them while it is "
+		  "Copies of a Python or R interpreter, to which a session returns after a crash. auto makes them while it is "
 		  "idle, request only when a client wants one, off never.",
 		  "request") },
 	{ CHOICE("SESSION_PROBE", probe, "off", probes),

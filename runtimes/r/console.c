@@ -111,6 +111,17 @@ static void flush_all(void)
 	(void)fflush(R_Consolefile);
 }
 
+bool console_take_over(int taken)
+{
+	console.owner = getpid();
+	return dup3(taken, console.taken, O_CLOEXEC) >= 0;
+}
+
+int console_taken(void)
+{
+	return console.taken;
+}
+
 /* ---- called by R */
 
 /* Replaces R's output files. R flushes both after each call that prints. */

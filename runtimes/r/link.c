@@ -215,6 +215,13 @@ bool link_send_text(const char *text)
 	return start != SIZE_MAX && put_text(&line.out, text) && end(&line.out, start) && flush();
 }
 
+int link_take_over(int fd)
+{
+	empty(&line.in);
+	empty(&line.out);
+	return dup3(fd, line.fd, O_CLOEXEC);
+}
+
 /* ---- in */
 
 /* True if R has other things to do while it waits: callbacks of event loops (later, httpuv, Tk). */

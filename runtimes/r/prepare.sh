@@ -11,8 +11,8 @@ rm -r husk
 # Makes the include paths of the source tree work.
 mkdir -p tree/runtimes
 ln -s ../.. tree/runtimes/r
-gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I tree "$(R CMD config --cppflags)" -o husk.so console.c link.c plots.c
-rm -r tree console.c link.c link.h plots.c
+gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I tree "$(R CMD config --cppflags)" -o husk.so console.c copies.c link.c plots.c
+rm -r tree console.c copies.c link.c link.h plots.c
 # Makes every R process of a session use the operator's mirror.
 cat >>/etc/R/Rprofile.site <<'END'
 local({

@@ -1,6 +1,9 @@
 """Checkpoints and recovery of interpreters, over MCP and HTTP."""
 
+import subprocess
+
 import pytest
+from harness import PATIENCE, clean_env, husk_binary
 
 
 @pytest.fixture
@@ -49,14 +52,46 @@ def test_a_wrong_request_says_what_there_is(session, action, name, words):
     assert words in str(refused) and "success" not in str(refused).replace("'success': False", ""), refused
 
 
-def test_a_busy_interpreter_and_other_languages_are_refused(start):
-    server = start()
-    session = server.session(network=False)
+def test_a_busy_interpreter_is_refused(session):
     running = session.start_code("import time; time.sleep(100)", 100, wait=1)
     assert running.tool().ending == "running"
     assert "busy" in str(checkpoint(session, "save", "a"))
+
+
+def test_every_face_says_why_node_has_no_checkpoints_and_what_to_do(start, tmp_path):
+    server = start(home=tmp_path / "home")
     node = server.session(language="node", network=False)
-    assert "cannot have checkpoints" in str(checkpoint(node, "save", "a"))
+    node.code("1").ok()
+    why, instead = "Only Python and R interpreters can be copied", "Save what was slow to make in a file"
+    for action in ("save", "undo", "drop"):
+        refused = str(checkpoint(node, action, "a"))
+        assert "cannot have checkpoints" in refused and why in refused and instead in refused
+    usage = server.call("session_info", {"session_id": node.id}).fields["usage"]
+    assert why in usage["no_checkpoints"] and usage["checkpoints"] == []
+    repl = subprocess.run([husk_binary(), "repl", node.id], input="%checkpoint a\n", env=clean_env(tmp_path / "home"), capture_output=True,
+                          text=True, timeout=PATIENCE)
+    assert repl.returncode and why in repl.stderr and instead in repl.stderr
+    socket = next((tmp_path / "home").rglob("attach/*.sock"))
+    rest = subprocess.run(["curl", "-sS", "--unix-socket", str(socket), f"http://localhost/v1/sessions/{node.id}/checkpoints", "--json",
+                           '{"name": "a"}'], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+    assert why in rest and instead in rest and '"cause":"cannot_answer"' in rest
+
+
+R = {"variables": 'frame <- 1:1000\n', "cut": "frame <- frame[1:5]", "end": 'file.create("out.csv"); tools::pskill(Sys.getpid(), 9); Sys.sleep(60)'}
+
+
+def test_r_is_saved_restored_and_undone_too(start):
+    session = start().session(language="r", network=False)
+    session.code(R["variables"]).ok()
+    assert checkpoint(session, "save", "loaded")["saved"]["run"] == 1
+    session.code(R["cut"]).ok()
+    ended = session.code(R["end"])
+    assert ended.ending == "kernel_died" and ended.fields["restored"]["missing"] == [2, 3]
+    assert "have changed since then: out.csv." in ended.text
+    assert session.code("length(frame)").ok().value == "[1] 1000"
+    session.code(R["cut"]).ok()
+    assert checkpoint(session, "undo", "loaded")["restored"]["missing"] == [4, 5]
+    assert session.code("length(frame)").ok().value == "[1] 1000"
 
 
 def test_the_operator_can_turn_them_off(start):

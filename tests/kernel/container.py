@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 import uuid
 
 # tests/run finds containers that were left behind by this label.
@@ -58,3 +59,35 @@ class Container:
 
     def __exit__(self, *_exc):
         self.close()
+
+
+# For tests of checkpoints.
+
+
+def forget_checkpoints(client):
+    """Starts a new interpreter, without checkpoints, and returns the client."""
+    for kept in client.status()["checkpoints"]:
+        client.checkpoint("drop", **({"name": kept["name"]} if "name" in kept else {"run": kept["run"]}))
+    client.execute("", restart=True)
+    return client
+
+
+def text(reply):
+    assert reply.ending == "ok", reply.end | {"errors": reply.errors}
+    return reply.results[0]["data"]["text/plain"] if reply.results else reply.out.decode()
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise TimeoutError
+
+
+def save(client, name="a"):
+    answer = client.checkpoint("save", name=name)
+    assert answer["status"] == "ok", answer
+    return answer

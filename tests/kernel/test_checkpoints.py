@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from container import Container, frames
+from container import Container, forget_checkpoints, frames, save, text, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -17,32 +17,7 @@ def shared():
 @pytest.fixture
 def python(shared):
     """A new interpreter, without checkpoints."""
-    client = shared.client
-    for kept in client.status()["checkpoints"]:
-        client.checkpoint("drop", **({"name": kept["name"]} if "name" in kept else {"run": kept["run"]}))
-    client.execute("", restart=True)
-    return client
-
-
-def text(reply):
-    assert reply.ending == "ok", reply.end | {"errors": reply.errors}
-    return reply.results[0]["data"]["text/plain"] if reply.results else reply.out.decode()
-
-
-def wait_for(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise TimeoutError
-
-
-def save(python, name="a"):
-    answer = python.checkpoint("save", name=name)
-    assert answer["status"] == "ok", answer
-    return answer
+    return forget_checkpoints(shared.client)
 
 
 KEPT = {

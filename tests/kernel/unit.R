@@ -126,7 +126,7 @@ build_kernel <- function() {
   file.copy(folder, tempdir(), recursive = TRUE)
   built <- file.path(tempdir(), basename(folder))
   flags <- system2(file.path(R.home("bin"), "R"), c("CMD", "config", "--cppflags"), stdout = TRUE)
-  files <- file.path(built, c("husk.so", "console.c", "link.c", "plots.c"))
+  files <- file.path(built, c("husk.so", "console.c", "copies.c", "link.c", "plots.c"))
   stopifnot(system2("gcc", c("-shared", "-fPIC", "-I", ".", flags, "-o", files)) == 0L)
   built
 }

@@ -140,6 +140,7 @@ ADAPTERS = {
     "libpq-fe.h": r"manager/store/postgres\.c",
     "Rinternals.h": r"runtimes/r/[^/]*\.[ch]",
     "Rinterface.h": r"runtimes/r/console\.c",
+    "Rembedded.h": r"runtimes/r/copies\.c",
     "R_ext/GraphicsEngine.h": r"runtimes/r/(link|plots)\.c",
     "R_ext/eventloop.h": r"runtimes/r/link\.c",
 }

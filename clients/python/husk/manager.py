@@ -186,7 +186,7 @@ class SandboxManager:
     look = status  # the name in 0.1
 
     def checkpoint(self, session_id: str, name: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Checkpoint:
-        """Saves the state of a Python interpreter under a name, for undo(). Files are not part of it. Raises BusyError while code runs.
+        """Saves the state of a Python or R interpreter under a name, for undo(). Files are not part of it. Raises BusyError while code runs.
 
             manager.checkpoint(sid, "loaded").bytes
         """

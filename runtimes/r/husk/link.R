@@ -21,10 +21,14 @@ link_open <- function(address) {
 # TRUE in a child that a cell forked. Only the kernel's own process uses the link.
 is_forked <- function() Sys.getpid() != link$owner
 
-link_hello <- function() {
+link_hello <- function() link_send(hello())
+
+# The hello of this process, or that of a copy, which lacks some things.
+hello <- function(lost = NULL) {
   version <- paste(R.version$major, R.version$minor, sep = ".")
-  link_send(json_object(op = json_string("hello"), version = PROTOCOL_VERSION, language_version = json_string(version),
-                        looks = "true", queries = "true"))
+  json_object(op = json_string("hello"), version = PROTOCOL_VERSION, language_version = json_string(version),
+              looks = "true", queries = "true", forks = "true",
+              lost = if (!is.null(lost)) paste0("[", paste0(vapply(lost, json_string, ""), collapse = ","), "]"))
 }
 
 # The next message as a list of strings, or NULL if PID 1 has closed the link or sent invalid data.

@@ -19,6 +19,7 @@ set_up <- function() {
           menu.graphics = FALSE, rlang_trace_top_env = husk_workspace)
   set_up_streams()
   set_up_guards()
+  set_up_copies()
   set_up_figures()
   set_up_web()
   attach(tools, name = "husk", warn.conflicts = FALSE)
@@ -60,6 +61,14 @@ serve <- function() {
     }
     if (isTRUE(message$op %in% QUERIES)) {
       answer(message)
+      next
+    }
+    if (identical(message$op, "fork")) {
+      make_copy(message$id)
+      next
+    }
+    if (identical(message$op, "wake")) {
+      link_send(json_object(op = "\"woken\"", id = message$id))
       next
     }
     if (identical(message$op, "input")) next # the answer to a prompt that an interrupt has ended
