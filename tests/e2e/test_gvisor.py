@@ -10,6 +10,7 @@ import time
 import gvisor
 import harness
 import pytest
+import test_gate
 
 # Code of a session that sends the requested byte without credentials, with its own and with those of the manager's
 # user.
@@ -105,6 +106,15 @@ def test_doctor_says_what_differs(server):
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["runtime"]["status"] == "ok" and "docs/gvisor.md" in checks["runtime"]["detail"]
     assert checks["landlock"]["status"] == "warn" and "gVisor" in checks["landlock"]["detail"]
+
+
+def test_a_list_of_hosts(engine, tmp_path):
+    """The names, connections and refusals of the gate (test_gate.py has all of them)."""
+    with test_gate.start_server(tmp_path, engine=engine, CONTAINER_RUNTIME=gvisor.RUNTIME) as server:
+        session = server.session(network=["api.test"])
+        assert "from" in session.shell("curl -sS http://api.test/x.txt && curl -sS https://api.test/x.txt").ok().stdout
+        refused = session.shell("curl -sS http://other.test/x.txt")
+        assert "other.test:80: no rule allows it" in refused.stdout and "other.test" in refused.text
 
 
 def measure(server):

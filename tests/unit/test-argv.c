@@ -72,6 +72,8 @@ static void run_with_a_runtime(void **state)
 	spec.runtime = "runsc";
 	argv_run(&argv, "docker", &spec, "ignored");
 	check("run-runtime", &argv);
+	argv_open_ports(&argv, "docker", &spec);
+	check("open-ports", &argv);
 }
 
 static void run_with_quotas(void **state)

@@ -10,6 +10,8 @@
 /* gVisor uses about ten threads of its own for each process inside. If it reaches the limit, it dies with everything
  * inside. */
 #define GVISOR_TASKS 16
+/* PID 1 may listen on port 53, and on 80 and 443 of loopback addresses. */
+#define PORTS_SYSCTL "net.ipv4.ip_unprivileged_port_start=0"
 
 static void add_labels(struct strv *argv, const struct container_spec *spec)
 {
@@ -151,8 +153,7 @@ static void add_network(struct strv *argv, const struct container_spec *spec, co
 	strv_add_all(argv, "--network", spec->network && !spec->network_late ? network : "none", NULL);
 	/* PID 1 answers the names that the session's gate lets through, and no search list may change a name. */
 	if (!spec->network)
-		strv_add_all(argv, "--dns", "127.0.0.1", "--dns-search", ".", "--sysctl",
-			     "net.ipv4.ip_unprivileged_port_start=0", NULL);
+		strv_add_all(argv, "--dns", "127.0.0.1", "--dns-search", ".", "--sysctl", PORTS_SYSCTL, NULL);
 	if (!spec->ca_bundle || (!spec->network && !spec->gated))
 		return;
 	strv_add(argv, "--mount");
@@ -187,6 +188,17 @@ void argv_run(struct strv *argv, const char *docker, const struct container_spec
 	strv_addf(argv, "%llu", (unsigned long long)spec->disk_floor);
 	if (spec->checkpoints)
 		strv_add_all(argv, "--checkpoints", spec->checkpoints, NULL);
+}
+
+void argv_open_ports(struct strv *argv, const char *docker, const struct container_spec *spec)
+{
+	strv_add_all(argv, docker, "run", "--rm", "--pull", "never", "--label", "husk=true", "--label",
+		     FENCE_LABEL "=true", "--network", NULL);
+	strv_addf(argv, "container:%s", spec->name);
+	strv_add_all(argv, "--sysctl", PORTS_SYSCTL, "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true",
+		     "--read-only", "--ipc", "private", "--log-driver", "none", "--memory", "64m", "--memory-swap",
+		     "64m", "--pids-limit", "16", "--workdir", "/", "--entrypoint", CLIENT_PATH, spec->image,
+		     "--version", NULL);
 }
 
 void argv_attach(struct strv *argv, const char *docker, const char *container)

@@ -19,6 +19,9 @@
 
 /* network: the id or name of Husk's network; ignored without spec->network, and with spec->network_late. */
 void argv_run(struct strv *argv, const char *docker, const struct container_spec *spec, const char *network);
+/* gVisor ignores the sysctl of argv_run(), but its sockets are those of the container's network namespace. A container of
+ * the default runtime sets the sysctl there, and ends. */
+void argv_open_ports(struct strv *argv, const char *docker, const struct container_spec *spec);
 void argv_attach(struct strv *argv, const char *docker, const char *container);
 void argv_remove(struct strv *argv, const char *docker, const char *container);
 /* Fails if the container runs. */

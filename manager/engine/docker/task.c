@@ -34,6 +34,7 @@ enum step {
 	STEP_NETWORK_CREATE,
 	STEP_NETWORK_REMOVE,
 	STEP_RUN,
+	STEP_PORTS,
 	STEP_LEAVE,
 	STEP_JOIN,
 	STEP_REMOVE,
@@ -327,6 +328,8 @@ static void run_ended(struct engine_task *t, const struct child_result *r)
 		inspect_container_id(r->out, t->id);
 		if (t->joins_late)
 			step_start(t, STEP_LEAVE);
+		else if (engine_is_gvisor(t->spec.runtime) && !t->spec.network)
+			step_start(t, STEP_PORTS);
 		else
 			task_finish(t);
 	} else if (lost_network && t->network_tries++ < NETWORK_TRIES && !t->cancelled) {
@@ -420,6 +423,18 @@ static void prune_ended(struct engine_task *t, const struct child_result *r)
 		step_failed(t, r);
 }
 
+/* Without it, the session works except for its gate. */
+static void ports_ended(struct engine_task *t, const struct child_result *r)
+{
+	if (r->exit_status != 0 && !inspect_container_is_gone(r->err))
+		log_warning("docker: PID 1 cannot answer DNS under this runtime, so the session reaches no host: %s",
+			    r->err);
+	if (t->cancelled)
+		step_start(t, STEP_REMOVE);
+	else
+		task_finish(t);
+}
+
 static void step_ended(void *ctx, const struct child_result *r)
 {
 	struct engine_task *t = ctx;
@@ -447,6 +462,9 @@ static void step_ended(void *ctx, const struct child_result *r)
 			break;
 		case STEP_RUN:
 			run_ended(t, r);
+			break;
+		case STEP_PORTS:
+			ports_ended(t, r);
 			break;
 		case STEP_LEAVE:
 		case STEP_JOIN:
@@ -501,6 +519,9 @@ static void step_argv(struct engine_task *t, struct strv *argv)
 		spec.network_late = t->joins_late = spec.network && spec.network_late && !d->joins_at_once;
 		argv_run(argv, d->program, &spec, d->network);
 		break;
+	case STEP_PORTS:
+		argv_open_ports(argv, d->program, &spec);
+		break;
 	case STEP_LEAVE:
 		argv_network_leave(argv, d->program, spec.name);
 		break;
@@ -536,6 +557,7 @@ static void step_start(struct engine_task *t, enum step step)
 		[STEP_NETWORK_CREATE] = QUICK_DEADLINE_MS,
 		[STEP_NETWORK_REMOVE] = QUICK_DEADLINE_MS,
 		[STEP_RUN] = RUN_DEADLINE_MS,
+		[STEP_PORTS] = QUICK_DEADLINE_MS,
 		[STEP_LEAVE] = QUICK_DEADLINE_MS,
 		[STEP_JOIN] = QUICK_DEADLINE_MS,
 		[STEP_REMOVE] = REMOVE_DEADLINE_MS,
