@@ -70,6 +70,18 @@ RATE = "calls per second, 8 sessions"
 IDLE_READER = "HTTP: memory of the server for an idle reader"
 ROW, PAUSE = "python: 1+1, back to back", "python: 1+1, after a pause of 20 ms"
 
+CONNECT, THROUGH, REQUEST = "gate: connect, and one byte back", "gate: 200 MB", "gate: HTTPS request"
+HELD, BESIDE = "gate: memory of PID 1 for 128 connections", "gate: 1+1 of another session"
+GATE = [
+    Budget("gate", "connecting through the gate: ms more than within the session", 1, lambda p50: p50(CONNECT) - p50(CONNECT, "husk-direct"), [CONNECT]),
+    Budget("gate", "throughput of the gate: times that within the session", 0.8, lambda p50: p50(THROUGH) / p50(THROUGH, "husk-direct"), [THROUGH],
+           at_least=True),
+    Budget("gate", "throughput of the gate in frames, MB/s", 300, lambda p50: p50(THROUGH, "husk-exec"), [THROUGH], at_least=True),
+    Budget("gate", "a request with a secret: ms more than without", 1, lambda p50: p50(REQUEST) - p50(REQUEST, "plain"), [REQUEST]),
+    plain("gate", HELD, 10, what="memory of PID 1 for 128 connections, MB"),
+    Budget("gate", "1+1 beside a flood through the gate of another session: times without", 1.5, lambda p50: p50(BESIDE) / p50(BESIDE, "quiet"), [BESIDE]),
+]
+
 BUDGETS = [
     with_parts(plain("calls", ROW, 0.2, what=f"{ROW}, ms"), of_call("python")),
     with_parts(plain("calls", PAUSE, 0.35, what=f"{PAUSE}, ms"), of_call("python")),
@@ -99,6 +111,7 @@ BUDGETS = [
     share("adapter", "ipykernel: 1+1, back to back", ("jupyter-tcp", "jupyter_client inside"), 1),
     *(with_parts(faster("files", f"{what} {way}", DOCKER, times), [f"{what} {way}: CPU, {part}" for part in ("server", "PID 1")])
       for what, times in (("100 MB", 3), ("10,000 files", 5)) for way in ("in", "out")),
+    *GATE,
     plain("idle", "idle session: CPU of PID 1", 0.05, what="idle session: CPU of PID 1, ms a second"),
     plain("idle", "idle session: wake-ups of PID 1", 0.2, what="idle session: wake-ups of PID 1 a second"),
     with_parts(plain("idle", "idle session: all in", 24, what="idle session: all in, MB"),

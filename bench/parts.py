@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 
+import gate
 import hotpath
 import peers
 import serve
@@ -559,4 +560,4 @@ class Bench:
 
 PARTS = {"calls": Bench.calls, "rates": Bench.rates, "http": Bench.http, "http-files": Bench.http_files,
          "create-cold": Bench.create_cold, "create-warm": Bench.create_warm, "first": Bench.first,
-         "start": Bench.start, "adapter": Bench.adapter, "files": Bench.files, "idle": Bench.idle, "growth": Bench.growth}
+         "start": Bench.start, "adapter": Bench.adapter, "files": Bench.files, "gate": gate.measure, "idle": Bench.idle, "growth": Bench.growth}

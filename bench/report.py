@@ -6,10 +6,11 @@ import math
 NAMES = {"husk": "Husk", "rest": "Husk, REST", "rest-unix": "Husk, REST, unix socket", "mcp-http": "Husk, MCP over HTTP",
          "husk-exec": "Husk over docker exec", "kernel": "the kernel alone", "jupyter": "jupyter_client, host",
          "jupyter-tcp": "jupyter_client inside, tcp", "jupyter-ipc": "jupyter_client inside, ipc", "mcp-repl": "mcp-repl (no container)",
-         "llm-sandbox": "llm-sandbox", "per-call": "one process per call", "docker": "docker run, rm, cp"}
+         "llm-sandbox": "llm-sandbox", "per-call": "one process per call", "docker": "docker run, rm, cp", "husk-direct": "within the session", "husk-exec-direct": "within the session, docker exec",
+         "plain": "without a secret", "quiet": "without a flood"}
 COLORS = {"husk": "#1f4e79", "rest": "#2e75b6", "rest-unix": "#9dc3e6", "mcp-http": "#41719c",
           "husk-exec": "#5b9bd5", "kernel": "#70ad47", "jupyter": "#d9a441", "jupyter-tcp": "#d9a441", "jupyter-ipc": "#e8c98a",
-          "mcp-repl": "#c0504d", "llm-sandbox": "#9e6bb5", "per-call": "#b0b0b0", "docker": "#808080"}
+          "mcp-repl": "#c0504d", "llm-sandbox": "#9e6bb5", "per-call": "#b0b0b0", "docker": "#808080", "husk-direct": "#70ad47", "husk-exec-direct": "#a9d18e", "plain": "#70ad47", "quiet": "#70ad47"}
 # Other programs that a user could choose. The kernel alone is a lower bound for Husk itself.
 PEERS = ("jupyter", "jupyter-tcp", "jupyter-ipc", "mcp-repl", "llm-sandbox", "per-call", "docker")
 HOW = """All programs of a measure run in one go and take turns in each round, so that load on the machine
@@ -64,6 +65,12 @@ or could not be measured.
   to connect. The lines show that HTTP costs `husk mcp` nothing.
 - **100 MB**, **10,000 files**: import_files and export_files, which also hash and sync, against
   `docker cp`, which does neither.
+- **gate**: a session connects to servers on the host that `CONTAINER_NETWORK_ALLOW` names, and, in
+  turns, to the same servers in the session itself. A connect includes the DNS query and the answer
+  to one byte. Over `docker exec` all bytes go through frames.
+- **gate: HTTPS request**: one of fifty on a connection, with a secret and without one. **gate:
+  memory of PID 1**: of 128 connections whose clients do not read. **gate: 1+1 of another
+  session**: beside four connections that transfer without end.
 - **CPU of a call**: time on a CPU of each process over 500 calls, from /proc; `perf` where it is
   installed.
 """
