@@ -13,6 +13,7 @@ struct session_call {
 	struct checkpoint_request checkpoint;
 	struct stop_request stop;
 	struct network_request network;
+	struct attach_events_request events;
 };
 
 static struct session_call *call_of(struct attach_call *call)
@@ -206,6 +207,34 @@ struct attach_call *attach_network(struct attach *a, const struct network_reques
 		request.body = json_pack("{s:o, s:o}", "allow", texts(req->allow), "deny", texts(req->deny));
 	}
 	return attach_call_start(a, &c->call, &type, &request, f);
+}
+
+/* --- events -------------------------------------------------------------------------------------------------------- */
+
+static int on_events(struct attach_call *call, const json_t *json, struct fail *f UNUSED)
+{
+	const struct attach_events_request *request = &call_of(call)->events;
+	json_int_t next = json_integer_value(json_object_get(json, "next"));
+	request->on_done(request->ctx, json_object_get(json, "events"), (uint64_t)MAX(next, (json_int_t)0), NULL);
+	return 0;
+}
+
+static void on_no_events(struct attach_call *call, const struct fail *f)
+{
+	call_of(call)->events.on_done(call_of(call)->events.ctx, NULL, 0, f);
+}
+
+struct attach_call *attach_events(struct attach *a, const struct attach_events_request *req, struct fail *f)
+{
+	static const struct attach_call_type type = { .on_answer = on_events,
+						      .on_fail = on_no_events,
+						      .free = free_call };
+	AUTO(freep) char *rest = xasprintf("/events?after=%llu&only=%s", (unsigned long long)req->after, req->only);
+	AUTO(buf_release) struct buf target = attach_target(req->session_id, rest);
+	struct session_call *c = new0(struct session_call);
+	c->events = (struct attach_events_request){ .on_done = req->on_done, .ctx = req->ctx };
+	return attach_call_start(a, &c->call, &type,
+				 &(struct attach_request){ .method = "GET", .target = buf_str(&target) }, f);
 }
 
 /* --- stop ---------------------------------------------------------------------------------------------------------- */

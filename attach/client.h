@@ -8,6 +8,8 @@
 #ifndef HUSK_ATTACH_CLIENT_H
 #define HUSK_ATTACH_CLIENT_H
 
+#include <jansson.h>
+
 #include "manager/manager.h"
 
 struct attach;
@@ -72,6 +74,16 @@ struct attach_port_request {
 };
 /* Joins the socket to a server in the session, as manager_port() does. attach_cancel() resets it. */
 struct attach_call *attach_port(struct attach *a, const struct attach_port_request *req, struct fail *f);
+struct attach_events_request {
+	const char *session_id;
+	const char *only; /* a kind of events */
+	uint64_t after;	  /* only events after this number */
+	/* Events as JSON, at most some hundreds, valid during the call; none follow if there are none. The later ones are
+	 * after `next`. */
+	void (*on_done)(void *ctx, const json_t *events, uint64_t next, const struct fail *f);
+	void *ctx;
+};
+struct attach_call *attach_events(struct attach *a, const struct attach_events_request *req, struct fail *f);
 struct attach_call *attach_network(struct attach *a, const struct network_request *req, struct fail *f);
 struct attach_call *attach_stop(struct attach *a, const struct stop_request *req, struct fail *f);
 

@@ -6,6 +6,7 @@
 #include "base/tether.h"
 #include "base/work.h"
 #include "cli/config.h"
+#include "cli/connections.h"
 #include "cli/cp.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
@@ -68,7 +69,9 @@ static int run_verb(const struct options *options)
 		return options->old_exports || options->old_images ? gc_old_run(options) : sessions_run(options);
 	case VERB_EXPORTS:
 	case VERB_HISTORY:
-		return options->verify ? verify_run(options) : records_run(options);
+		return options->connections ? connections_run(options) :
+		       options->verify	    ? verify_run(options) :
+					      records_run(options);
 	case VERB_RUN:
 		return run_run(options);
 	case VERB_SHELL:

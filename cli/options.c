@@ -187,7 +187,10 @@ static int take_option(struct parser *p, const struct option_row *row, const cha
 		*(const char **)field = value;
 		return 0;
 	case OPTION_LIST:
-		strv_add((struct strv *)field, value);
+		if (value)
+			strv_add((struct strv *)field, value);
+		else
+			p->o->connections = true; /* husk history --network */
 		return 0;
 	case OPTION_SIZE:
 		return take_size((uint64_t *)field, row->name, value, p->f);
@@ -309,6 +312,8 @@ static int check_repl(const struct options *o, struct fail *f)
 
 static int check_history(const struct options *o, struct fail *f)
 {
+	if (o->connections && (o->ipynb || o->verify || !o->session))
+		return fail_set(f, FAIL_INVALID, "--network needs a session, and works without --ipynb and --verify");
 	return o->ipynb && (o->verify || o->json) ?
 		       fail_set(f, FAIL_INVALID, "use --ipynb without --json and --verify") :
 		       0;
@@ -582,6 +587,11 @@ static int parse(struct parser *p, int argc, char **argv)
 	argv += optind;
 	if (find_verb(argv[0], &o->verb, p->f) < 0)
 		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct help_option *taken = help_find_option(&husk_help, verb_of(o), rows[i].name);
+		if (taken && !taken->argument)
+			p->longs[i].has_arg = no_argument;
+	}
 	/* Arguments after the program belong to the program. */
 	bool runs = o->verb == VERB_RUN || o->verb == VERB_SHELL;
 	if (take_options(p, argc, argv, runs ? "+:hVd:" : ":hVd:") < 0)

@@ -22,6 +22,7 @@ struct options {
 	bool watch, metrics;		   /* ps */
 	bool verify;			   /* history */
 	bool ipynb;			   /* history */
+	bool connections;		   /* history --network */
 	bool all;			   /* stop, exports, ps */
 	bool old_exports, old_images, yes; /* gc */
 	uint64_t older_days;		   /* gc */

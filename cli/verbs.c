@@ -352,21 +352,25 @@ static const struct help_verb verbs[N_VERBS] = {
 		.name = "history",
 		.group = GROUP_SESSIONS,
 		.summary = "List the runs of a session, or verify the log",
-		.usage = TEXT("[--json | --ipynb] [SESSION]", "--verify [--json] [SESSION]"),
+		.usage = TEXT("[--json | --ipynb] [SESSION]", "--network [--json] SESSION", "--verify [--json] [SESSION]"),
 		.text = TEXT(
 			"The columns are the number of the run, tool, start, duration in milliseconds, how it ended, bytes "
 			"in and out, and the names of variables in its env. Sessions that have ended are remembered. Without "
 			"SESSION, the latest session is shown. " SESSION_TEXT,
+			"With --network, husk lists the connections of a session that still runs: host, number, bytes up and "
+			"down, duration, secret, and the reason if they failed.",
 			"With --verify, husk checks that the log of one session, or of all, is intact. Runs, "
 			"exports and receipts form a chain of hashes under a key that is not in the database "
 			"(ENCRYPTION_KEY). It lists records that were changed, removed or added."),
 		.options = OPTIONS(
 			JSON_OPTION,
 			{ "ipynb", NULL, "Print the session as a notebook (nbformat 4.5), if HISTORY_KEEPS_CODE was set when its cells ran." },
+			{ "network", NULL, "List the connections through the gate." },
 			{ "verify", NULL, "Check that the log is intact." }),
 		.examples = PAIRS(
 			{ "husk history", "List the runs of the latest session." },
 			{ "husk history --ipynb 4f2a >session.ipynb", "Save a session as a notebook." },
+			{ "husk history 4f2a --network", "List what a session has connected to." },
 			{ "husk history --verify", "Check the logs of all sessions." }),
 		.codes = PAIRS(CODE_DONE, { "1", "There is no such session, or the log is not intact." }, CODE_USAGE, CODE_SYSTEM),
 	},

@@ -229,6 +229,10 @@ def connections(server, session, *wanted):
     return found
 
 
+def husk_history(server, *words):
+    return subprocess.run([husk_binary(), "history", *words], env=server.env, capture_output=True, text=True, check=True).stdout
+
+
 def test_connections_are_events_without_paths(server):
     session = server.session(network=["api.test"])
     session.shell("curl -sS 'http://api.test/x.txt?q=private'; curl -sS http://other.test/").ok()
@@ -236,6 +240,11 @@ def test_connections_are_events_without_paths(server):
     good, refused = found["api.test:80"], found["other.test:80"]
     assert good["event"] == "network.connection" and good["count"] == 1 and good["up"] > 50 and good["down"] > 50 and "cause" not in good
     assert refused["cause"] == "gate_denied" and "up" not in refused and "private" not in str(found)
+    lines = husk_history(server, session.id, "--network").splitlines()
+    assert lines[0].split()[:2] == ["TIME", "HOST"] and any("api.test:80" in line and line.endswith(" ok") for line in lines)
+    assert any("other.test:80" in line and line.endswith(" gate_denied") for line in lines)
+    listed = json.loads(husk_history(server, session.id, "--network", "--json"))
+    assert listed["session"] == session.id and {event["text"] for event in listed["connections"]} == set(found)
     session.stop()
 
 
