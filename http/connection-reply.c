@@ -36,6 +36,39 @@ static void decide_close(struct http_request *r)
 		r->close = true;
 }
 
+/* Formatting would take several times as long, and is a part of each answer's time. */
+static void add_line(struct buf *out, const char *name, const char *value)
+{
+	buf_add_str(out, name);
+	buf_add(out, ": ", 2);
+	buf_add_str(out, value);
+	buf_add(out, "\r\n", 2);
+}
+
+static void add_status(struct http_connection *c, int status)
+{
+	buf_reset(&c->out);
+	buf_add_str(&c->out, "HTTP/1.1 ");
+	buf_add_int(&c->out, status);
+	buf_add(&c->out, " ", 1);
+	buf_add_str(&c->out, http_status_phrase(status));
+	buf_add(&c->out, "\r\n", 2);
+	add_line(&c->out, "Date", date_now(c->host));
+}
+
+static void add_length(struct buf *out, int64_t length)
+{
+	buf_add_str(out, "Content-Length: ");
+	buf_add_int(out, length);
+	buf_add(out, "\r\n", 2);
+}
+
+static void add_fields(struct buf *out, const struct http_fields *fields)
+{
+	for (size_t i = 0; fields && i < fields->n; i++)
+		add_line(out, http_fields_name(fields, i), http_fields_value(fields, i));
+}
+
 static bool status_has_body(int status)
 {
 	return status >= 200 && status != 204 && status != 304;
@@ -47,10 +80,8 @@ static void add_head(struct http_request *r, int status, const struct http_field
 	struct buf *out = &c->out;
 	if (r->on_answer)
 		r->on_answer(r->answer_ctx, r, status);
-	buf_reset(out);
-	buf_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_status_phrase(status), date_now(c->host));
-	for (size_t i = 0; fields && i < fields->n; i++)
-		buf_printf(out, "%s: %s\r\n", http_fields_name(fields, i), http_fields_value(fields, i));
+	add_status(c, status);
+	add_fields(out, fields);
 	r->no_body = c->head->method == HTTP_METHOD_HEAD || !status_has_body(status);
 	r->chunked = status_has_body(status) && length < 0 && c->head->minor == 1;
 	if (status_has_body(status) && length < 0 && !r->chunked)
@@ -58,7 +89,7 @@ static void add_head(struct http_request *r, int status, const struct http_field
 	if (r->chunked)
 		buf_add_str(out, "Transfer-Encoding: chunked\r\n");
 	else if (status_has_body(status) && length >= 0)
-		buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
+		add_length(out, length);
 	decide_close(r);
 	if (r->close)
 		buf_add_str(out, "Connection: close\r\n");
@@ -153,10 +184,9 @@ struct channel *http_reply_upgrade(struct http_request *r, const struct http_fie
 {
 	struct http_connection *c = r->c;
 	struct buf *out = &c->out;
-	buf_reset(out);
-	buf_printf(out, "HTTP/1.1 101 Switching Protocols\r\nDate: %s\r\nConnection: Upgrade\r\n", date_now(c->host));
-	for (size_t i = 0; fields && i < fields->n; i++)
-		buf_printf(out, "%s: %s\r\n", http_fields_name(fields, i), http_fields_value(fields, i));
+	add_status(c, 101);
+	add_line(out, "Connection", "Upgrade");
+	add_fields(out, fields);
 	buf_add(out, "\r\n", 2);
 	channel_write(c->channel, out->data, out->len);
 	return http_connection_detach(c);

@@ -124,12 +124,17 @@ static void call_free(struct call *c)
 	free(c);
 }
 
+/* It is in each answer of the newest revision, so it is made once for revisions with titles, and once for others. */
 json_t *call_server_info(const struct revision *revision)
 {
-	json_t *info = json_pack("{s:s, s:s}", "name", "husk", "version", HUSK_VERSION);
+	static json_t *infos[2];
+	json_t **info = &infos[revision->titles];
+	if (*info)
+		return json_incref(*info);
+	*info = json_pack("{s:s, s:s}", "name", "husk", "version", HUSK_VERSION);
 	if (revision->titles)
-		json_object_set_new(info, "title", json_string("Husk"));
-	return info;
+		json_object_set_new(*info, "title", json_string("Husk"));
+	return json_incref(*info);
 }
 
 static void add_modern_fields(const struct revision *revision, json_t *result)
@@ -137,11 +142,11 @@ static void add_modern_fields(const struct revision *revision, json_t *result)
 	json_t *meta = json_object_get(result, "_meta");
 	if (!meta) {
 		meta = json_object();
-		json_object_set_new(result, "_meta", meta);
+		json_object_set_new_nocheck(result, "_meta", meta);
 	}
-	json_object_set_new(meta, META_SERVER_INFO, call_server_info(revision));
+	json_object_set_new_nocheck(meta, META_SERVER_INFO, call_server_info(revision));
 	if (!json_object_get(result, "resultType"))
-		json_object_set_new(result, "resultType", json_string("complete"));
+		json_object_set_new_nocheck(result, "resultType", json_string("complete"));
 }
 
 void call_set_cache_hints(const struct revision *revision, json_t *result, json_int_t ttl_ms, const char *scope)

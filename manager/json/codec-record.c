@@ -14,19 +14,6 @@ static const char *kind_of(enum run_kind kind)
 	return run_kinds[kind == RUN_TERMINAL];
 }
 
-/* How a run ended: the fields of a result without its texts and displays, which the parts have. */
-static void add_outcome(json_t *out, const struct run_result *r)
-{
-	static const char *const in_parts[] = { "stdout", "stderr", "result", "displays", "parts", "run", "ending" };
-	if (!r)
-		return;
-	json_t *outcome = run_result_encode(r);
-	for (size_t i = 0; i < ARRAY_LEN(in_parts); i++)
-		json_object_del(outcome, in_parts[i]);
-	json_object_update_missing(out, outcome);
-	json_decref(outcome);
-}
-
 static json_t *part_encode(const struct record_part *p)
 {
 	json_t *out = json_object();
@@ -119,7 +106,8 @@ json_t *run_record_encode(const struct run_record *r, bool parts)
 		add_answers(out, r);
 		fields_put_number(out, "journal", r->journal);
 	}
-	add_outcome(out, r->result);
+	if (r->result)
+		run_outcome_encode(out, r->result);
 	return out;
 }
 
@@ -160,7 +148,8 @@ json_t *journal_event_encode(const struct journal_event *e)
 		add_network(out, &e->network);
 	fields_put_text(out, "ending", e->ending);
 	fields_put_text(out, "detail", e->detail);
-	add_outcome(out, e->result);
+	if (e->result)
+		run_outcome_encode(out, e->result);
 	if (e->result && e->result->result.n)
 		json_object_set_new(out, "result", mime_bundle_encode(&e->result->result));
 	return out;

@@ -194,7 +194,6 @@ static int parts_decode(const json_t *json, struct run_result *ret, struct fail 
 
 static void put_numbers(json_t *out, const struct run_result *r)
 {
-	fields_put_number(out, "run", r->run);
 	fields_put_number(out, "behind", r->behind);
 	fields_put_number(out, "stdout_bytes", r->stdout_bytes);
 	fields_put_number(out, "stderr_bytes", r->stderr_bytes);
@@ -225,23 +224,31 @@ static json_t *error_encode(const struct run_result *r)
 	return out;
 }
 
-json_t *run_result_encode(const struct run_result *r)
+void run_outcome_encode(json_t *out, const struct run_result *r)
 {
-	json_t *out = json_object();
-	fields_put_text(out, "ending", ending_name(r->ending));
 	put_numbers(out, r);
-	if (r->cause)
+	if (r->cause && !json_object_get(out, "cause"))
 		fields_put_text(out, "cause", cause_name(r->cause));
 	fields_put_text(out, "prompt", r->prompt);
-	fields_put_text(out, "detail", r->detail);
-	fields_put_text(out, "stdout", r->stdout_text);
-	fields_put_text(out, "stderr", r->stderr_text);
+	if (!json_object_get(out, "detail"))
+		fields_put_text(out, "detail", r->detail);
 	if (r->error_type)
 		json_object_set_new(out, "error", error_encode(r));
 	fields_put_text(out, "lost_variables", r->lost);
 	if (r->restored)
 		json_object_set_new(out, "restored", restored_encode(r->restored));
 	fields_put_text(out, "notice", r->notice);
+	fields_put_number(out, "displays_dropped", r->displays_dropped);
+}
+
+json_t *run_result_encode(const struct run_result *r)
+{
+	json_t *out = json_object();
+	fields_put_text(out, "ending", ending_name(r->ending));
+	fields_put_number(out, "run", r->run);
+	run_outcome_encode(out, r);
+	fields_put_text(out, "stdout", r->stdout_text);
+	fields_put_text(out, "stderr", r->stderr_text);
 	json_object_set_new(out, "result", mime_bundle_encode(&r->result));
 	json_t *displays = json_array();
 	uint64_t dropped = r->displays_dropped;

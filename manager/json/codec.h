@@ -37,6 +37,9 @@ json_t *display_encode(const struct shown_display *d);
 int display_decode(const json_t *json, struct shown_display *ret, struct mime_bundle *ret_bundle, struct fail *f);
 /* Without `earlier`, which is empty in a client's results. */
 json_t *run_result_encode(const struct run_result *r);
+/* Adds how a run ended: the fields of a result without its number, ending, texts and displays. A cause and a detail that
+ * the object has already are kept. */
+void run_outcome_encode(json_t *out, const struct run_result *r);
 int run_result_decode(const json_t *json, struct run_result *ret, struct fail *f);
 
 json_t *mime_bundle_encode(const struct mime_bundle *b);

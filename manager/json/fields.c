@@ -128,28 +128,28 @@ void fields_put_text_n(json_t *out, const char *name, const char *text, size_t n
 		return;
 	/* NULs are not allowed in these messages. */
 	if (!memchr(text, '\0', n) && utf8_valid(text, n)) {
-		json_object_set_new(out, name, json_stringn_nocheck(text, n));
+		json_object_set_new_nocheck(out, name, json_stringn_nocheck(text, n));
 		return;
 	}
 	AUTO(buf_release) struct buf clean = { 0 };
 	utf8_clean(&clean, text, n);
-	json_object_set_new(out, name, json_text(buf_str(&clean)));
+	json_object_set_new_nocheck(out, name, json_text(buf_str(&clean)));
 }
 
 void fields_put_text(json_t *out, const char *name, const char *text)
 {
 	if (text)
-		json_object_set_new(out, name, json_text(text));
+		json_object_set_new_nocheck(out, name, json_text(text));
 }
 
 void fields_put_number(json_t *out, const char *name, uint64_t value)
 {
 	if (value)
-		json_object_set_new(out, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
+		json_object_set_new_nocheck(out, name, json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX)));
 }
 
 void fields_put_bool(json_t *out, const char *name, bool value)
 {
 	if (value)
-		json_object_set_new(out, name, json_true());
+		json_object_set_new_nocheck(out, name, json_true());
 }
