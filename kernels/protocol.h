@@ -123,8 +123,8 @@
 #define SESSION_ID_LEN 26
 /* Limits for the environment in a CLAIM, counted as NAME=value with a NUL each. */
 #define CLAIM_ENV_MAX (64u << 10)
-/* Limit for the certificate in a CLAIM, as PEM. */
-#define CLAIM_AUTHORITY_MAX 4096u
+/* Limit for the certificates in a CLAIM, as PEM. */
+#define CLAIM_AUTHORITY_MAX (1u << 20)
 
 /* The user that runs the code. Each session has its own number, so that sessions do not share the host kernel's
  * limits per user; an install, whose files are kept, is always SANDBOX_UID. */

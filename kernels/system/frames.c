@@ -8,8 +8,8 @@
 #define SMALL_PAYLOAD_MAX 4096
 /* A path with every byte escaped. */
 #define FILE_CALL_PAYLOAD_MAX 32768
-/* An environment with every byte escaped, and the rest. */
-#define CLAIM_PAYLOAD_MAX (6 * CLAIM_ENV_MAX + SMALL_PAYLOAD_MAX)
+/* An environment and certificates with every byte escaped, and the rest. */
+#define CLAIM_PAYLOAD_MAX (6 * (CLAIM_ENV_MAX + CLAIM_AUTHORITY_MAX) + SMALL_PAYLOAD_MAX)
 /* Text with every byte escaped, and the rest. */
 #define INPUT_PAYLOAD_MAX (6 * INPUT_BYTES_MAX + SMALL_PAYLOAD_MAX)
 #define QUERY_PAYLOAD_MAX (6 * QUERY_CODE_MAX + SMALL_PAYLOAD_MAX)

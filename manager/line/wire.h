@@ -172,7 +172,7 @@ struct wire_claim {
 	uint64_t lifetime_seconds; /* 0 = none */
 	const struct strv *env;	   /* NAME=value; entries that are not UTF-8 are left out. NULL = none */
 	const char *cwd;	   /* NULL = /workspace */
-	const char *authority;	   /* PEM: a certificate that programs in the session trust too; NULL = none */
+	const char *authority;	   /* PEM: certificates that programs in the session trust too; NULL = none */
 };
 void wire_put_claim(struct buf *out, const struct wire_claim *claim);
 

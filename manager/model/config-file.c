@@ -9,7 +9,7 @@
 
 #define SETTINGS_FILE_MAX 65536u
 
-static int read_file(const char *path, struct buf *text)
+int config_read_file(const char *path, struct buf *text)
 {
 	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -74,7 +74,7 @@ static int parse_file_line(struct config *c, char *line, const char *path, unsig
 int config_load_file(struct config *c, const char *path, bool must_exist, struct fail *f)
 {
 	AUTO(buf_release) struct buf text = { .max = SETTINGS_FILE_MAX };
-	int r = read_file(path, &text);
+	int r = config_read_file(path, &text);
 	if (r == -ENOENT && !must_exist)
 		return 0;
 	if (r < 0)

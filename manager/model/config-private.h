@@ -7,6 +7,8 @@
 #define MIB (1ull << 20)
 #define TIB (1ull << 40)
 
+struct buf;
+
 /* A SECRET may contain a password. It is shown only to a caller that asks for the setting by name. */
 enum setting_kind {
 	SETTING_NUMBER,
@@ -41,6 +43,8 @@ const struct setting *config_setting(const char *name);
 
 /* Trims both ends in place. */
 char *config_trimmed(char *s);
+/* -errno; -EFBIG beyond the buffer's limit. Only regular files. */
+int config_read_file(const char *path, struct buf *text);
 /* Adds the pairs of a settings file to c->file. A missing file is an error only if must_exist. */
 int config_load_file(struct config *c, const char *path, bool must_exist, struct fail *f);
 

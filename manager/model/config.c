@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "manager/model/config-private.h"
 #include "manager/model/networks.h"
 #include "manager/model/pool.h"
@@ -15,6 +16,8 @@
 
 /* Memory that the interpreter, PID 1 and page tables need in addition to full tmpfs mounts. */
 #define MEMORY_BESIDE_TMPFS (256ull << 20)
+/* Less than CLAIM_AUTHORITY_MAX, which also counts the certificate of a session's gate. */
+#define CERTIFICATES_MAX ((1u << 20) - 8192)
 /* Where distributions keep trusted certificates: Debian and Arch, Fedora, openSUSE. */
 static const char *const host_ca_bundles[] = { "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
 					       "/etc/ssl/ca-bundle.pem" };
@@ -307,6 +310,23 @@ static int fill_images(struct config *c, struct fail *f)
 	return 0;
 }
 
+/* Pods cannot mount a file of this machine. Images have the usual certificates, so only a chosen bundle is read. */
+static int load_certificates(struct config *c, struct fail *f)
+{
+	AUTO(buf_release) struct buf text = { .max = CERTIFICATES_MAX };
+	if (!c->ca_bundle || strcasecmp(c->ca_bundle, "none") == 0 || !c->engine || !streq(c->engine, "kubernetes"))
+		return 0;
+	int r = config_read_file(c->ca_bundle, &text);
+	if (r < 0)
+		return fail_set(f, FAIL_INVALID, "setting CONTAINER_CA_BUNDLE: cannot read '%s': %s", c->ca_bundle,
+				strerror(-r));
+	if (!utf8_valid(text.data, text.len) || memchr(text.data, '\0', text.len))
+		return fail_set(f, FAIL_INVALID,
+				"setting CONTAINER_CA_BUNDLE: '%s' is not a text of certificates (PEM)", c->ca_bundle);
+	c->certificates = buf_steal_str(&text);
+	return 0;
+}
+
 static void choose_ca_bundle(struct config *c)
 {
 	if (c->ca_bundle && strcasecmp(c->ca_bundle, "none") == 0) {
@@ -418,7 +438,7 @@ int config_load_from(struct config *c, const struct config_source *source, struc
 	if (refuse_root(c, f) < 0 || check_engine(c, f) < 0 || check_together(c, f) < 0 || check_ceilings(c, f) < 0 ||
 	    fill_private_networks(c, f) < 0 || fill_network_rules(c, f) < 0 ||
 	    warm_pool_parse(&c->warm_pool, c->warm_pool_text, f) < 0 || fill_images(c, f) < 0 ||
-	    fill_allowed_dirs(c, f) < 0)
+	    fill_allowed_dirs(c, f) < 0 || load_certificates(c, f) < 0)
 		goto failed;
 	fill_places(c);
 	return 0;
@@ -434,6 +454,7 @@ void config_release(struct config *c)
 			free(*(char **)((char *)c + config_settings[i].offset));
 	free(c->state_dir);
 	free(c->settings_file);
+	free(c->certificates);
 	strv_release(&c->import_allowed_dirs);
 	strv_release(&c->private_networks);
 	rules_release(&c->network_rules);

@@ -51,8 +51,9 @@ struct config {
 	bool proxy_enabled; /* CONTAINER_PROXY_ENABLED: keep the proxy variables that the docker CLI injects */
 	char *images;	    /* CONTAINER_IMAGES, unparsed */
 	struct strv image_names, image_references; /* the same, parsed */
-	char *runtime;	 /* CONTAINER_RUNTIME: the engine's runtime for containers; NULL = its default */
-	char *ca_bundle; /* CONTAINER_CA_BUNDLE, by default the host's; NULL = none */
+	char *runtime;	    /* CONTAINER_RUNTIME: the engine's runtime for containers; NULL = its default */
+	char *ca_bundle;    /* CONTAINER_CA_BUNDLE, by default the host's; NULL = none */
+	char *certificates; /* its content, if it was set and the engine cannot mount it; NULL = none */
 
 	/* DEPENDENCY_* */
 	uint64_t dependency_timeout;		    /* seconds for one install */

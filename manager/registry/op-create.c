@@ -468,6 +468,15 @@ static void take_slot(struct create_op *o)
 
 /* --- container --------------------------------------------------------------------------------------------------- */
 
+/* The certificates that its programs trust beside those of the image; NULL = none. */
+static char *certificates_of(const struct session_entry *entry)
+{
+	const char *authority = session_secrets_authority(entry->own_secrets);
+	bool reaches_hosts = session_network(entry->session) || entry->rules;
+	const char *chosen = reaches_hosts ? entry->registry->config->certificates : NULL;
+	return chosen || authority ? xasprintf("%s\n%s", chosen ? chosen : "", authority ? authority : "") : NULL;
+}
+
 static void start(struct create_op *o)
 {
 	struct session_entry *entry = o->op.entry;
@@ -481,9 +490,8 @@ static void start(struct create_op *o)
 		op_fail(&o->op, &f);
 		return;
 	}
-	struct session_terms terms = { .env = &o->env,
-				       .cwd = o->cwd,
-				       .authority = session_secrets_authority(entry->own_secrets) };
+	AUTO(freep) char *certificates = certificates_of(entry);
+	struct session_terms terms = { .env = &o->env, .cwd = o->cwd, .authority = certificates };
 	if (o->was_warm) {
 		/* The variables are kept: if the warm container turns out to be dead, the next one needs them. */
 		session_entry_claim(entry, o->op.conversation->id, &terms);

@@ -56,7 +56,7 @@ unsigned session_uid(const char *container);
 struct session_terms {
 	const struct strv *env; /* NAME=value; NULL = none */
 	const char *cwd;	/* working directory of its processes; NULL = /workspace */
-	const char *authority;	/* PEM: a certificate that its programs trust too; NULL = none */
+	const char *authority;	/* PEM: certificates that its programs trust too; NULL = none */
 };
 struct session_start {
 	const char *store, *owner; /* for the container's labels */

@@ -36,7 +36,7 @@ GOOD = {"session": SESSION, "lease_seconds": 9, "lifetime_seconds": 0, "env": {}
 @pytest.mark.parametrize("call, payload", [
     (1, GOOD), (0, []), (0, b"{"), (0, {**GOOD, "session": SESSION.upper()}), (0, {**GOOD, "session": SESSION[1:]}),
     (0, {**GOOD, "lease_seconds": 0}), (0, {**GOOD, "env": {"A": "\0"}}), (0, {**GOOD, "env": {"A": "x" * (64 << 10)}}),
-    (0, {**GOOD, "authority": "x" * 5000}),
+    (0, {**GOOD, "authority": "x" * ((1 << 20) + 1)}),
 ])
 def test_a_malformed_claim_ends_only_the_stream(box, client, call, payload):
     client.send(frames.CLAIM, call, payload if isinstance(payload, bytes) else json.dumps(payload).encode())
@@ -61,7 +61,7 @@ print({os.environ[name] for name in names}, open(os.environ["SSL_CERT_FILE"]).re
 
 
 def test_an_authority_joins_the_certificates_that_programs_trust(client):
-    client.claim(SESSION, authority=PEM)
+    client.claim(SESSION, authority=PEM * 17000)
     client.event("kernel_ready")
     assert client.execute(PRINT_BUNDLE).out.decode() == "{'/home/sandbox/.husk/certificates.pem'} " + PEM + "\n"
     command = client.terminal('tail -n 3 "$CURL_CA_BUNDLE"; stat -c %a "$CURL_CA_BUNDLE"')

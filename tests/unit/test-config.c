@@ -346,6 +346,26 @@ static void the_bundle_can_be_switched_off(void **state)
 	assert_null(c.ca_bundle);
 }
 
+static void a_chosen_bundle_is_read_for_pods(void **state)
+{
+	static const struct {
+		const char *engine, *content, *found;
+	} cases[] = { { "docker", "PEM\n", NULL }, { "kubernetes", "PEM\n", "PEM\n" }, { "kubernetes", "\xff", NULL } };
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(freep) char *path = write_file("other.env", cases[i].content);
+		setenv("CONTAINER_ENGINE", cases[i].engine, 1);
+		setenv("CONTAINER_CA_BUNDLE", path, 1);
+		AUTO(fail_release) struct fail f = { 0 };
+		AUTO(config_release) struct config c = { 0 };
+		int r = config_load(&c, NULL, &f);
+		assert_int_equal(r, *cases[i].content == 'P' ? 0 : -1);
+		if (cases[i].found)
+			assert_string_equal(c.certificates, cases[i].found);
+		else
+			assert_null(c.certificates);
+	}
+}
+
 static void a_pool_is_a_list_of_numbers(void **state)
 {
 	AUTO(config_release) struct config usual;
@@ -424,6 +444,7 @@ int main(void)
 		cmocka_unit_test_setup(places_follow_xdg, fresh),
 		cmocka_unit_test_setup(allowed_folders_are_checked_when_they_are_set, fresh),
 		cmocka_unit_test_setup(the_bundle_can_be_switched_off, fresh),
+		cmocka_unit_test_setup(a_chosen_bundle_is_read_for_pods, fresh),
 		cmocka_unit_test_setup(a_pool_is_a_list_of_numbers, fresh),
 		cmocka_unit_test_setup(every_setting_is_listed_with_its_effective_value, fresh),
 	};
