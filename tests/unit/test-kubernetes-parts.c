@@ -224,6 +224,8 @@ static void a_pod_is_hardened(void **state)
 		{ "spec/restartPolicy", "Never" },
 		{ "spec/dnsPolicy", "None" },
 		{ "spec/dnsConfig/nameservers/0", "127.0.0.1" },
+		{ "spec/securityContext/sysctls/0/name", "net.ipv4.ip_unprivileged_port_start" },
+		{ "spec/securityContext/sysctls/0/value", "0" },
 		{ "spec/tolerations/1/tolerationSeconds", "300" },
 		{ "spec/containers/0/securityContext/runAsUser", "60710" },
 		{ "spec/containers/1/securityContext/runAsUser", "65531" },
@@ -265,6 +267,7 @@ static void a_pod_follows_its_spec(void **state)
 	assert_string_equal(text_at(pod, "spec/runtimeClassName"), "gvisor");
 	assert_string_equal(text_at(pod, "metadata/labels/husk.network"), "on");
 	assert_null(text_at(pod, "spec/dnsPolicy"));
+	assert_null(text_at(pod, "spec/securityContext/sysctls/0/name"));
 	assert_string_equal(text_at(pod, "spec/containers/0/args/1"), "--install");
 	assert_string_equal(text_at(pod, "spec/containers/0/env/5/value"), "b=c");
 	assert_null(text_at(pod, "spec/containers/0/env/6/value"));

@@ -197,10 +197,13 @@ static json_t *pod_around(const struct container_spec *spec, json_t *containers,
 				   "terminationGracePeriodSeconds", 1, "automountServiceAccountToken", 0,
 				   "enableServiceLinks", 0, "hostname", "husk", "tolerations", tolerations(spec->lease),
 				   "containers", containers, "volumes", volumes);
-	/* Without a network there is no name server either. */
+	/* PID 1 answers the names that the session's gate lets through. Pod Security allows this setting of the kernel. */
 	if (!spec->network) {
 		json_object_set_new(inside, "dnsPolicy", json_string("None"));
 		json_object_set_new(inside, "dnsConfig", json_pack("{s:[s]}", "nameservers", "127.0.0.1"));
+		json_object_set_new(inside, "securityContext",
+				    json_pack("{s:[{s:s, s:s}]}", "sysctls", "name",
+					      "net.ipv4.ip_unprivileged_port_start", "value", "0"));
 	}
 	if (spec->runtime)
 		json_object_set_new(inside, "runtimeClassName", json_text(spec->runtime));
