@@ -17,20 +17,18 @@ void http_fields_reset(struct http_fields *f)
 	f->n = 0;
 }
 
-static bool is_token_char(unsigned char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 static bool is_token(const char *s)
 {
-	if (!*s)
-		return false;
-	for (; *s; s++)
-		if (!is_token_char((unsigned char)*s))
-			return false;
-	return true;
+	static const bool in_tokens[256] = {
+		['0' ... '9'] = true, ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['!'] = true,	 ['#'] = true,
+		['$'] = true,	      ['%'] = true,	    ['&'] = true,	  ['\''] = true, ['*'] = true,
+		['+'] = true,	      ['-'] = true,	    ['.'] = true,	  ['^'] = true,	 ['_'] = true,
+		['`'] = true,	      ['|'] = true,	    ['~'] = true,
+	};
+	const char *end = s;
+	while (in_tokens[(unsigned char)*end])
+		end++;
+	return end > s && !*end;
 }
 
 static bool is_text(const char *s, size_t n)

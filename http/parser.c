@@ -211,16 +211,17 @@ static const llhttp_settings_t settings = {
 /* Allows CR and LF only as a pair, no NUL, and no line that continues the one before. */
 static int check_bytes(struct http_parser *p)
 {
-	const uint8_t *s = p->raw.data;
-	for (size_t i = 0; i < p->raw.len; i++) {
-		if (s[i] == '\n' && (i == 0 || s[i - 1] != '\r'))
+	const char *line = (const char *)p->raw.data, *end = line + p->raw.len;
+	if (memchr(line, 0, p->raw.len))
+		return set_wrong(p, 400, "the head has a NUL byte");
+	for (const char *lf; line < end; line = lf + 1) {
+		lf = memchr(line, '\n', (size_t)(end - line)); /* the head ends with a line feed */
+		if (lf == line || lf[-1] != '\r')
 			return set_wrong(p, 400, "a line of the head ends without a carriage return");
-		if (s[i] == '\r' && (i + 1 == p->raw.len || s[i + 1] != '\n'))
+		if (memchr(line, '\r', (size_t)(lf - 1 - line)))
 			return set_wrong(p, 400, "the head has a carriage return inside a line");
-		if (s[i] == '\n' && i + 1 < p->raw.len && (s[i + 1] == ' ' || s[i + 1] == '\t'))
+		if (lf + 1 < end && (lf[1] == ' ' || lf[1] == '\t'))
 			return set_wrong(p, 400, "a header field is folded over two lines");
-		if (s[i] == 0)
-			return set_wrong(p, 400, "the head has a NUL byte");
 	}
 	return 0;
 }
