@@ -16,7 +16,7 @@ struct files_body {
 };
 
 struct import_entry {
-	const char *content, *encoding, *source, *session, *path, *destination, *into;
+	const char *content, *encoding, *source, *session, *path, *variable, *destination, *into;
 	bool own, project;
 };
 
@@ -39,10 +39,15 @@ static const struct arg import_entry_table[] = {
 	  .description = "File or directory of the host, below the allowed folders. Refused over TCP.",
 	  .example = "\"/data/sales.csv\"" },
 	{ "session", ARG_STRING, offsetof(struct import_entry, session), ARG_NONEMPTY, .max = 128,
-	  .description = "With path: the session that exported it.", .example = "\"kq3v…\"" },
+	  .description = "With path: the session that exported it. With variable: the session that has it.",
+	  .example = "\"kq3v…\"" },
 	{ "path", ARG_STRING, offsetof(struct import_entry, path), ARG_NONEMPTY, .max = PATH_BYTES_MAX,
 	  .description = "Path that the other session exported, or one below it.",
 	  .example = "\"/workspace/out.csv\"" },
+	{ "variable", ARG_STRING, offsetof(struct import_entry, variable), ARG_NONEMPTY, .max = 128,
+	  .description = "Instead of a path: a variable of the other session, to copy into the variable `destination`. "
+			 "Needs the scope `run`.",
+	  .example = "\"df\"" },
 	{ "destination", ARG_STRING, offsetof(struct import_entry, destination), .max = PATH_BYTES_MAX,
 	  .description = "Where it goes; relative paths are below /workspace.", .example = "\"data/sales.csv\"" },
 	/* Only for programs of the same user, such as `husk cp`. */
@@ -62,7 +67,7 @@ static const struct arg export_entry_table[] = {
 
 static const struct arg import_table[] = {
 	{ "files", ARG_LIST, offsetof(struct files_body, files), ARG_REQUIRED, .max = FILES_MAX,
-	  .description = "Each has content, or source, or session and path.",
+	  .description = "Each has content, or source, or session and path, or session and variable.",
 	  .example = "[{\"content\": \"a,b\\n1,2\\n\", \"destination\": \"data.csv\"}]", .item = import_entry_table,
 	  .item_size = sizeof(struct import_entry) },
 	{ 0 },
@@ -195,8 +200,12 @@ static int take_import(const struct exchange *x, json_t *value, size_t i, struct
 	bool text = !e.encoding || streq(e.encoding, "text");
 	if (!text && !streq(e.encoding, "base64"))
 		return fail_set(f, FAIL_INVALID, "files[%zu]: encoding must be \"text\" or \"base64\"", i);
-	if (!!e.content + !!e.source + (e.session && e.path) != 1 || (!e.session != !e.path))
-		return fail_set(f, FAIL_INVALID, "files[%zu]: give content, or source, or session and path", i);
+	bool other = e.path || e.variable;
+	if (!!e.content + !!e.source + !!e.path + !!e.variable != 1 || !e.session != !other)
+		return fail_set(f, FAIL_INVALID,
+				"files[%zu]: give content, or source, or session and path, or session and variable", i);
+	if (e.variable && !scopes_allow(x->caller.scopes, SCOPE_RUN))
+		return fail_set(f, FAIL_INVALID, "files[%zu]: the key lacks the scope run, which a variable needs", i);
 	if (e.source && x->caller.remote) {
 		cause_set(f, FAIL_INVALID, CAUSE_PATH_DENIED, "files[%zu]: files of the server's host are refused here",
 			  i);
@@ -214,6 +223,7 @@ static int take_import(const struct exchange *x, json_t *value, size_t i, struct
 				     .project = e.own && e.project,
 				     .session_id = e.session,
 				     .path = e.path,
+				     .variable = e.variable,
 				     .destination = e.destination,
 				     .into = e.into };
 	return 0;

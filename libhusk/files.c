@@ -85,16 +85,17 @@ static struct husk_error *take_item(const struct husk_import *from, size_t i, st
 		return error;
 	if (!item.content && item.n)
 		return error_misuse("%s(): entry %zu has a length and no content", function, i);
-	if ((item.content != NULL) + (item.source != NULL) + (item.session || item.path) != 1)
+	if ((item.content != NULL) + (item.source != NULL) + (item.session || item.path || item.variable) != 1)
 		return error_misuse("%s(): entry %zu needs one of content, source, or session and path", function, i);
-	if ((item.session != NULL) != (item.path != NULL))
-		return error_misuse("%s(): entry %zu needs both session and path", function, i);
+	if ((item.session != NULL) != (item.path || item.variable) || (item.path && item.variable))
+		return error_misuse("%s(): entry %zu needs session and path, or session and variable", function, i);
 	*to = (struct import_item){ .content = item.content,
 				    .content_len = item.n,
 				    .source = item.source,
 				    .own = item.source != NULL,
 				    .session_id = item.session,
 				    .path = item.path,
+				    .variable = item.variable,
 				    .destination = item.destination };
 	return NULL;
 }

@@ -501,7 +501,8 @@ struct husk_error *husk_checkpoint_drop(struct husk_conversation *c, const char 
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-/* One thing to import. Set exactly one of: content; source; session and path. */
+/* One thing to import. Set exactly one of: content; source; session and path; session and variable. The last copies a
+ * variable of another session, which must be alive, into the variable `destination` (NULL = of the same name). */
 struct husk_import {
 	size_t size;
 	const void *content; /* the bytes of the file */
@@ -511,6 +512,7 @@ struct husk_import {
 	const char *session,
 		*path;		 /* an export of another session of the conversation, even if that session has ended */
 	const char *destination; /* NULL = /workspace and the name of the source; required with content */
+	const char *variable;
 };
 
 /* The result of one entry. */

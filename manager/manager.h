@@ -435,6 +435,7 @@ struct copy_request {
 	const char *const *exports;
 	size_t n;
 	bool temporary; /* exports are not kept: see copy_result.content */
+	bool unseen;	/* the journal does not mention the files */
 	/* Folders of the host that may be used beside those of the settings; NULL = none. Borrowed for the call. */
 	const struct strv *allowed;
 	/* One line of progress; may be NULL. */

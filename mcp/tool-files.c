@@ -19,7 +19,7 @@ struct files_args {
 };
 
 struct import_entry {
-	const char *source, *session_id, *path, *content, *encoding, *destination;
+	const char *source, *session_id, *path, *variable, *content, *encoding, *destination;
 };
 
 struct export_entry {
@@ -62,6 +62,11 @@ static const char *encoding_choice(size_t i)
 			.description = "Path that the other session exported, or one below it.",                       \
 			.example = "\"/workspace/out.csv\""                                                            \
 	}
+#define ENTRY_VARIABLE                                                                                                 \
+	{                                                                                                              \
+		"variable", ARG_STRING, offsetof(struct import_entry, variable), ARG_NONEMPTY,                         \
+			.max = 128, .description = "Instead of path.", .example = "\"df\""                             \
+	}
 #define ENTRY_DESTINATION                                                                                              \
 	{                                                                                                              \
 		"destination", ARG_STRING, offsetof(struct import_entry, destination),                                 \
@@ -70,10 +75,12 @@ static const char *encoding_choice(size_t i)
 	}
 
 static const struct arg import_entry_table[] = {
-	ENTRY_SOURCE(0), ENTRY_CONTENT, ENTRY_ENCODING, ENTRY_SESSION, ENTRY_PATH, ENTRY_DESTINATION, { 0 },
+	ENTRY_SOURCE(0), ENTRY_CONTENT,	 ENTRY_ENCODING,    ENTRY_SESSION,
+	ENTRY_PATH,	 ENTRY_VARIABLE, ENTRY_DESTINATION, { 0 },
 };
 static const struct arg remote_import_entry_table[] = {
-	ENTRY_SOURCE(ARG_HIDDEN), ENTRY_CONTENT, ENTRY_ENCODING, ENTRY_SESSION, ENTRY_PATH, ENTRY_DESTINATION, { 0 },
+	ENTRY_SOURCE(ARG_HIDDEN), ENTRY_CONTENT,     ENTRY_ENCODING, ENTRY_SESSION, ENTRY_PATH,
+	ENTRY_VARIABLE,		  ENTRY_DESTINATION, { 0 },
 };
 
 static const struct arg export_entry_table[] = {
@@ -157,13 +164,13 @@ static char *import_describe(const struct tool_env *env)
 				folders);
 	return xasprintf(
 		"Copy files or whole directories into a session. Kinds of entries:\n"
-		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: content that you write yourself (\"encoding\": \"base64\" for binary).\n"
+		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: your own content (\"encoding\": \"base64\" for binary).\n"
 		"%s"
-		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported with export_files, also after A has ended.\n"
-		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into that directory; a "
-		"directory is merged into one of that name, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept.\n"
-		"Files that do not fit into /workspace or /tmp (%llu MB each) are refused before writing. "
-		"Each entry has its own success and error.",
+		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported, also after its end.\n"
+		"- {\"session_id\": \"A\", \"variable\": \"df\", \"destination\": \"df2\"}: a live variable of A, also of another language.\n"
+		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into it; "
+		"directories are merged, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept.\n"
+		"/workspace and /tmp hold %llu MB each. Each entry has its own success and error.",
 		source, (unsigned long long)(env->config->tmpfs_size >> 20));
 }
 
@@ -293,7 +300,7 @@ static struct op *start_copy(struct call *call, const struct files_args *args, c
 			    f);
 }
 
-static int take_import(json_t *value, size_t i, bool remote, struct import_item *ret, struct fail *f)
+static int take_import(json_t *value, size_t i, bool remote, unsigned scopes, struct import_item *ret, struct fail *f)
 {
 	struct import_entry e = { 0 };
 	json_decref(args_decode(import_entry_table, value, &e));
@@ -301,10 +308,16 @@ static int take_import(json_t *value, size_t i, bool remote, struct import_item 
 	if (!text && !streq(e.encoding, "base64"))
 		return fail_set(f, FAIL_INVALID, "files[%zu]: encoding must be \"text\" or \"base64\"; got \"%s\"", i,
 				e.encoding);
+	if (e.variable && (e.content || e.source || e.path || !e.session_id))
+		return fail_set(f, FAIL_INVALID, "files[%zu]: variable needs session_id, and nothing but a destination",
+				i);
+	if (e.variable && !scopes_allow(scopes, SCOPE_RUN))
+		return fail_set(f, FAIL_INVALID,
+				"files[%zu]: the key of this client lacks the scope run, which a variable needs", i);
 	if (e.content && (e.source || e.session_id || e.path))
 		return fail_set(f, FAIL_INVALID,
 				"files[%zu]: file_content cannot be combined with source, session_id or path", i);
-	if (remote && !e.content && !(e.session_id && e.path)) {
+	if (remote && !e.content && !(e.session_id && (e.path || e.variable))) {
 		fail_set(f, FAIL_INVALID, "files[%zu]: paths of the host cannot be imported over HTTP", i);
 		return fail_hint(f, "Send the content as file_content.");
 	}
@@ -313,9 +326,10 @@ static int take_import(json_t *value, size_t i, bool remote, struct import_item 
 		ret->content = e.content;
 		ret->content_len = strlen(e.content);
 		ret->base64 = !text;
-	} else if (e.session_id && e.path) {
+	} else if (e.session_id && (e.path || e.variable)) {
 		ret->session_id = e.session_id;
 		ret->path = e.path;
+		ret->variable = e.variable;
 	} else {
 		ret->source = e.source;
 	}
@@ -329,7 +343,7 @@ static struct op *import_start(struct call *call, const void *data, struct fail 
 	json_t *value;
 	AUTO(freep) struct import_item *items = xcalloc(json_array_size(args->files), sizeof(*items));
 	json_array_foreach(args->files, i, value)
-		if (take_import(value, i, call_env(call)->remote, &items[i], f) < 0)
+		if (take_import(value, i, call_env(call)->remote, call->scopes, &items[i], f) < 0)
 			return NULL;
 	return start_copy(call, args, items, NULL, f);
 }

@@ -44,6 +44,7 @@ json_t *copy_request_encode(const struct copy_request *req)
 		fields_put_bool(entry, "project", item->own && item->project);
 		fields_put_text(entry, "session", item->session_id);
 		fields_put_text(entry, "path", item->path);
+		fields_put_text(entry, "variable", item->variable);
 		fields_put_text(entry, "destination", item->destination);
 		fields_put_text(entry, "into", item->into);
 		json_array_append_new(list, entry);

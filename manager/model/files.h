@@ -10,7 +10,7 @@
 #define PROJECT_BYTES_MAX (64u << 20)
 #define PROJECT_FILES_MAX 1000u
 
-/* One import; exactly one of the three sources is set. Strings are borrowed for the call. */
+/* One import; exactly one of the four sources is set. Strings are borrowed for the call. */
 struct import_item {
 	const char *content; /* inline content */
 	size_t content_len;
@@ -20,8 +20,11 @@ struct import_item {
 	int fd;		    /* if own: the file or folder, open for reading; 0 = `source` is opened */
 	bool project;	    /* if own: a program's folder, with the limits above */
 	const char *session_id, *path; /* an export of another session, or a member of an exported directory */
-	const char *destination;       /* NULL = "/workspace/"; if it ends with "/", the source's name is added */
-	const char *into; /* name to use below `destination` if that is a folder in the session; may be NULL */
+	/* With session_id: a variable of that live session. It becomes the variable `destination`, or one of the same
+	 * name. The copy's result has the name of the new variable as its path. */
+	const char *variable;
+	const char *destination; /* NULL = "/workspace/"; if it ends with "/", the source's name is added */
+	const char *into;	 /* name to use below `destination` if that is a folder in the session; may be NULL */
 };
 
 /* An export as recorded in the store. */

@@ -128,13 +128,21 @@ bool manager_find_session(struct conversation *c, const char *word, struct sessi
 
 /* --- conversations ----------------------------------------------------------------------------------------------- */
 
+/* Cancelling one operation may cancel another. */
+static struct op *next_of(const struct conversation *c)
+{
+	list_for_each(op, &c->registry->ops, struct op, node)
+		if (op->conversation == c)
+			return op;
+	return NULL;
+}
+
 struct conversation *conversation_close(struct conversation *c)
 {
 	if (!c)
 		return NULL;
-	list_for_each(op, &c->registry->ops, struct op, node)
-		if (op->conversation == c)
-			op_cancel(op);
+	for (struct op *op; (op = next_of(c));)
+		op_cancel(op);
 	adopt_forget(c);
 	tasks_forget(c->registry, c);
 	journals_forget_conversation(c->registry->journals, c);

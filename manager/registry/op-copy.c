@@ -7,7 +7,7 @@
 struct copy_op {
 	struct op op;
 	struct entries *entries;
-	bool imports;
+	bool imports, unseen;
 	void (*on_done)(void *ctx, const struct copy_result *results, size_t n, const struct fail *f);
 	void *ctx;
 };
@@ -21,7 +21,7 @@ static void on_done(void *ctx, const struct copy_result *results, size_t n)
 {
 	struct copy_op *o = ctx;
 	for (size_t i = 0; i < n; i++)
-		if (results[i].success && results[i].path)
+		if (results[i].success && results[i].path && !o->unseen)
 			journal_file(o->op.entry->journal, o->imports, results[i].path, results[i].size);
 	o->on_done(o->ctx, results, n, NULL);
 	op_end(&o->op);
@@ -53,12 +53,15 @@ static void copy_op_free(struct op *op)
 struct op *manager_copy(struct conversation *c, const struct copy_request *req, struct fail *f)
 {
 	static const struct op_type type = { .start = start, .fail = answer_fail, .free = copy_op_free };
+	if (values_wanted(req))
+		return values_copy(c, req, f);
 	struct registry *r = c->registry;
 	struct copy_op *o = new0(struct copy_op);
 	op_init(&o->op, r, c, &type);
 	o->on_done = req->on_done;
 	o->ctx = req->ctx;
 	o->imports = req->imports != NULL;
+	o->unseen = req->unseen;
 	o->entries = entries_new(&(struct entries_spec){
 		.loop = r->loop,
 		.config = r->config,

@@ -11,4 +11,9 @@ struct op *op_begin(struct op *op, const char *session_id, struct fail *f);
  * later. */
 struct op *op_seek(struct op *op, const char *session_id, struct fail *f);
 
+/* True if an item of the request is a variable. */
+bool values_wanted(const struct copy_request *req);
+/* As manager_copy(), for such a request. */
+struct op *values_copy(struct conversation *c, const struct copy_request *req, struct fail *f);
+
 #endif

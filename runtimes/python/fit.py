@@ -69,7 +69,7 @@ def prepare():
     # Makes every Python process of a session find the packages that create_session installed.
     target = site.getsitepackages()[0]
     os.makedirs(target, exist_ok=True)
-    for module in ("husk_deps", "husk_arrow"):
+    for module in ("husk_deps", "husk_arrow", "husk_values"):
         shutil.copy(f"{KERNEL}/{module}.py", target)
     with open(f"{target}/husk_deps.pth", "w", encoding="utf-8") as file:
         file.write("import husk_deps, husk_arrow\n")

@@ -4,9 +4,10 @@
 python3 -m compileall -q --invalidation-mode unchecked-hash .
 # Every Python process of a session, also one in the terminal, finds the packages that create_session installed, and
 # waits for pyarrow's threads when it ends.
-cp husk_deps.py husk_arrow.py /usr/lib/python3/dist-packages/
+cp husk_deps.py husk_arrow.py husk_values.py /usr/lib/python3/dist-packages/
 echo 'import husk_deps, husk_arrow' > /usr/lib/python3/dist-packages/husk_deps.pth
-python3 -m compileall -q /usr/lib/python3/dist-packages/husk_deps.py /usr/lib/python3/dist-packages/husk_arrow.py
+python3 -m compileall -q /usr/lib/python3/dist-packages/husk_deps.py /usr/lib/python3/dist-packages/husk_arrow.py \
+	/usr/lib/python3/dist-packages/husk_values.py
 python3 -c 'import pandas; pandas.DataFrame({"a": [1]}).to_parquet("/tmp/a"); assert pandas.read_parquet("/tmp/a").a[0] == 1'
 rm /tmp/a
 # IPython and its dependencies, all pure Python, for images that have Python but not IPython: fit.py unpacks them there.

@@ -169,11 +169,13 @@ static void content_may_be_any_bytes(void **state)
 {
 	struct import_item items[] = { { .content = "a\0\xff", .content_len = 3, .destination = "x" },
 				       { .content = "text", .content_len = 4 },
-				       { .source = "/etc/hostname" } };
-	struct copy_request r = { .session_id = "s", .imports = items, .n = 3 };
+				       { .source = "/etc/hostname" },
+				       { .session_id = "t", .variable = "df" } };
+	struct copy_request r = { .session_id = "s", .imports = items, .n = ARRAY_LEN(items) };
 	json_auto_t *json = copy_request_encode(&r);
 	const json_t *files = json_object_get(json, "files"), *first = json_array_get(files, 0);
-	assert_int_equal(json_array_size(files), 3);
+	assert_int_equal(json_array_size(files), ARRAY_LEN(items));
+	assert_string_equal(json_string_value(json_object_get(json_array_get(files, 3), "variable")), "df");
 	assert_string_equal(json_string_value(json_object_get(first, "content")), "YQD/");
 	assert_string_equal(json_string_value(json_object_get(first, "encoding")), "base64");
 	assert_null(json_object_get(json_array_get(files, 1), "encoding"));

@@ -133,7 +133,7 @@ class Wholeness(Structure):
 
 class Import(Structure):
     _fields_ = [("size", c_size_t), ("content", c_char_p), ("n", c_size_t), ("source", Text), ("session", Text), ("path", Text),
-                ("destination", Text)]
+                ("destination", Text), ("variable", Text)]
 
 
 class File(Structure):

@@ -330,7 +330,8 @@ class SandboxManager:
     def import_files(self, session_id: str, files: Sequence[Entry], *, on_progress: Optional[Output] = None,
                      deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> FilesResult:
         """Copies files into a session. An entry is a host path, {"source": path}, {"content": str or bytes, "destination": path} or
-        {"session_id": …, "path": …}. The destination is optional, except with content.
+        {"session_id": …, "path": …}. The destination is optional, except with content. {"session_id": …, "variable": …} copies a
+        variable of another session, also of another language, into the variable of the same name, or the destination.
 
             manager.import_files(sid, ["sales.csv", {"content": "x", "destination": "a.txt"}])
         """
@@ -565,7 +566,7 @@ def _dependencies(wanted: Union[Mapping[str, Any], Iterable[str], None]) -> List
 def _import(entry: Entry) -> Any:
     if not isinstance(entry, Mapping):
         entry = {"source": os.fspath(entry)}
-    known = {"source", "content", "file_content", "encoding", "session_id", "path", "destination"}
+    known = {"source", "content", "file_content", "encoding", "session_id", "path", "variable", "destination"}
     for key in entry.keys() - known:
         raise ValueError(f"an entry has no key '{key}'; the keys are: {', '.join(sorted(known))}")
     content = entry.get("content", entry.get("file_content"))
@@ -578,7 +579,8 @@ def _import(entry: Entry) -> Any:
         fields.update(content=data, n=len(data))
     source = entry.get("source")
     fields.update(source=encode(os.path.abspath(source) if source is not None else None, "source"),
-                  session=encode(entry.get("session_id"), "session_id"), path=encode(entry.get("path"), "path"))
+                  session=encode(entry.get("session_id"), "session_id"), path=encode(entry.get("path"), "path"),
+                  variable=encode(entry.get("variable"), "variable"))
     return sized(_lib.Import, **fields)
 
 
