@@ -4,10 +4,13 @@ address that only exists there, and end with it: gate_upstreams.py FOLDER CERTIF
 The folder is served over HTTP on port 80 and over HTTPS on port 443.
 """
 
+import asyncio
 import ctypes
 import http.server
+import io
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import socket
@@ -15,6 +18,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import tarfile
 import threading
 import zipfile
 
@@ -96,6 +100,21 @@ def fill(site):
     shutil.rmtree(work)
 
 
+def add_r_package(site):
+    """A repository of R with one package."""
+    contrib = site / "cran" / "src" / "contrib"
+    contrib.mkdir(parents=True)
+    about = "Package: gater\nVersion: 1.0\n"
+    files = {"DESCRIPTION": about + "Title: T\nDescription: D.\nLicense: MIT\nAuthor: A\nMaintainer: A <a@b>\n", "NAMESPACE": "export(value)\n",
+             "R/value.R": "value <- function() 'from a package'\n"}
+    with tarfile.open(contrib / "gater_1.0.tar.gz", "w:gz") as archive:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(f"gater/{name}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    (contrib / "PACKAGES").write_text(about)
+
+
 class Handler(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -150,6 +169,32 @@ def reset(connection):
     connection.close()
 
 
+def serve_ssh(libraries, site):
+    """An SSH server that lets everybody read repositories below the site."""
+    sys.path.insert(0, libraries)
+    import asyncssh
+
+    class Open(asyncssh.SSHServer):
+        def begin_auth(self, username):
+            return False
+
+    async def fetch(process):
+        program, path = shlex.split(process.command)
+        assert program == "git-upload-pack", process.command
+        with subprocess.Popen([program, f"{site}{path}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            await process.redirect(stdin=child.stdin, stdout=child.stdout)
+            await process.stdout.drain()
+            process.exit(0)
+
+    async def serve():
+        await asyncssh.listen(ADDRESS, 22, server_factory=Open, server_host_keys=[asyncssh.generate_private_key("ssh-ed25519")],
+                              process_factory=fetch, encoding=None)
+        pathlib.Path(site, ".ready").touch()
+        await asyncio.Event().wait()
+
+    asyncio.run(serve())
+
+
 def main(site, cert, key):
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # ends with the server of the test
     os.chdir(site)
@@ -163,6 +208,8 @@ def main(site, cert, key):
         threading.Thread(target=server.serve_forever, daemon=True).start()
     for port, serve in ((7001, echo), (7002, stall), (7003, reset)):
         raw(port, serve)
+    if "GATE_SSH" in os.environ:
+        serve_ssh(os.environ["GATE_SSH"], site)
     pathlib.Path(site, ".ready").touch()
     threading.Event().wait()
 

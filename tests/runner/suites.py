@@ -454,6 +454,7 @@ LONG = {
     "mutations": long_work("e2e", "mutations"),
     "hostile": long_work("e2e", "hostile"),
     "http": pytest_work(sorted((TESTS / "e2e" / "long").glob("test_http_*.py")), env={"HUSK_TEST_LONG": "1"}),
+    "gate": pytest_work([TESTS / "e2e" / "long" / "test_gate_programs.py"], env={"HUSK_TEST_LONG": "1"}),
     "jupyter": pytest_work([TESTS / "e2e" / "long" / "test_jupyter_clients.py"], env={"HUSK_TEST_LONG": "1"}),
     "gvisor": pytest_work([TESTS / "e2e" / f"test_{file}.py" for file in ("gvisor", "behaviours")],
                           env={"HUSK_TEST_LONG": "1", "HUSK_TEST_RUNTIME": "runsc"}),
