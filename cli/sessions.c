@@ -71,17 +71,18 @@ static const struct column columns_of_all[] = {
 };
 _Static_assert(ARRAY_LEN(columns) == ARRAY_LEN(columns_of_all), "both have the same cells");
 
-/* In a cluster: the node, then the phase and its reason. */
+/* Where the sessions run. In a cluster: the node, then the phase and its reason. In a pool: the host. */
 static const struct column column_of_pods = { "POD", .least = 12, .rank = 2 };
-#define PODS_AFTER 3
+static const struct column column_of_hosts = { "HOST", .least = 4, .rank = 2 };
+#define PLACE_AFTER 3
 
-/* The columns of the table, with one for pods if a session has one. Returns their number. */
-static size_t choose_columns(struct column ret[ARRAY_LEN(columns) + 1], bool all, bool pods)
+/* The columns of the table, with `place` if that is not NULL. Returns their number. */
+static size_t choose_columns(struct column ret[ARRAY_LEN(columns) + 1], bool all, const struct column *place)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-		if (pods && i == PODS_AFTER)
-			ret[n++] = column_of_pods;
+		if (place && i == PLACE_AFTER)
+			ret[n++] = *place;
 		ret[n++] = all ? columns_of_all[i] : columns[i];
 	}
 	return n;
@@ -111,24 +112,24 @@ static const char *owner_or_end(const struct listed_session *s)
 	return streq(s->state, "ended") ? "stopped by its client" : short_owner(s->owner);
 }
 
-static void add_pod(struct columns *table, const struct listed_session *s)
+static void add_place(struct columns *table, const struct listed_session *s)
 {
 	if (!*s->phase)
-		columns_add(table, PAINT_NONE, "-");
+		columns_add(table, PAINT_NONE, *s->host ? s->host : "-");
 	else
 		columns_addf(table, PAINT_NONE, "%s%s%s%s%s", s->node, *s->node ? " " : "", s->phase,
 			     *s->reason ? ": " : "", s->reason);
 }
 
-static void add_row(struct columns *table, const struct listed_session *s, bool pods)
+static void add_row(struct columns *table, const struct listed_session *s, bool place)
 {
 	AUTO(freep) char *age = duration(s->age_seconds);
 	AUTO(freep) char *idle = duration(s->idle_seconds);
 	columns_add(table, PAINT_NONE, s->id);
 	columns_add(table, PAINT_NONE, s->runtime);
 	columns_add(table, paint_of(s), s->state);
-	if (pods)
-		add_pod(table, s);
+	if (place)
+		add_place(table, s);
 	columns_add(table, PAINT_NONE, age);
 	columns_add(table, PAINT_NONE, idle);
 	if (s->has_memory)
@@ -146,12 +147,12 @@ static void print_table(const struct options *w, const struct listed_session *v,
 {
 	struct style style = style_of(STDOUT_FILENO);
 	struct column chosen[ARRAY_LEN(columns) + 1];
-	bool pods = false;
+	const struct column *place = NULL;
 	for (size_t i = 0; i < n; i++)
-		pods |= *v[i].phase;
-	struct columns *table = columns_new(chosen, choose_columns(chosen, w->all, pods));
+		place = *v[i].phase ? &column_of_pods : *v[i].host ? &column_of_hosts : place;
+	struct columns *table = columns_new(chosen, choose_columns(chosen, w->all, place));
 	for (size_t i = 0; i < n; i++)
-		add_row(table, &v[i], pods);
+		add_row(table, &v[i], place != NULL);
 	columns_print(table, &style, stdout);
 	columns_free(table);
 	if (!n)

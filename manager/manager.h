@@ -514,6 +514,7 @@ struct listed_session {
 	const char *owner;		   /* "process 123 on host" */
 	const char *cause;		   /* why it ended; "" = it has not ended */
 	const char *transport;		   /* how its server reaches it: "socket", "exec"; "-" = unknown */
+	const char *host;		   /* its host in a pool; "" = not in a pool */
 	const char *node, *phase, *reason; /* of its pod; "" = not reported, or not in a cluster */
 	uint64_t age_seconds, idle_seconds, left_seconds; /* left: until its maximum lifetime ends */
 	uint64_t idle_left_seconds;			  /* until it ends because it is idle */

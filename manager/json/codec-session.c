@@ -133,6 +133,7 @@ json_t *listed_session_encode(const struct listed_session *s, bool remote)
 	if (remote)
 		return out;
 	fields_put_text(out, "owner", s->owner);
+	fields_put_text(out, "host", *s->host ? s->host : NULL);
 	if (*s->phase) {
 		json_t *pod = json_object();
 		fields_put_text(pod, "node", *s->node ? s->node : NULL);

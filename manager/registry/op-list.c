@@ -1,6 +1,7 @@
 /* Lists the sessions of all conversations and servers, with the resources that they use. */
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "manager/model/pool.h"
 #include "manager/registry/registry.h"
 #include "manager/registry/rows.h"
 
@@ -143,6 +144,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 	struct owner_claim claim = owner_claim_of(row);
 	AUTO(freep) char *owner = dead ? xstrdup("none") : owner_words(&claim);
 	AUTO(freep) char *rules = limits_json_text(row->limits, "rules");
+	const char *host = row->container ? pool_host_of(row->container) : NULL;
 	bool ended = row->state == ROW_ENDED;
 	/* A session that was still starting ends with its server. */
 	if ((ended && !o->request.all) || (dead && row->state == ROW_STARTING))
@@ -156,6 +158,7 @@ static void add_row(struct list_op *o, const struct session_record *row, bool de
 		.state = shown_state(row, dead),
 		.owner = keep_shown(o, owner),
 		.transport = keep_shown(o, row->transport ? row->transport : "-"),
+		.host = keep_shown(o, host ? host : ""),
 		.node = "",
 		.phase = "",
 		.reason = "",

@@ -1,6 +1,7 @@
 """Sessions on three Docker hosts (CONTAINER_ENGINE=pool). Each is a dockerd in namespaces of its own, one of which is killed."""
 
 import contextlib
+import json
 
 import pytest
 from harness import wait_until
@@ -39,6 +40,8 @@ def test_sessions_are_spread_over_the_hosts(hosts, serving):
     sessions = [serving.create() for _ in NAMES]
     assert [len(host.containers()) for host in hosts.values()] == [1, 1, 1]
     assert [serving.run(session, "40 + 2")["result"]["text/plain"] for session in sessions] == ["42"] * 3
+    listed = json.loads(serving.husk("ps", "--json").stdout)["sessions"]
+    assert sorted(row["host"] for row in listed) == sorted(NAMES), listed
     chosen = serving.create(on="two")
     assert [len(host.containers()) for host in hosts.values()] == [1, 2, 1]
     end(serving, chosen, *sessions)

@@ -32,6 +32,12 @@ static void test_errors_have_kind_and_next_step(void **state)
 		  CAUSE_NO_IMAGE, "image does not exist" },
 		{ "docker: Error response from daemon: container create: unknown mount option \"uid=60946\"",
 		  FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "unknown mount option" },
+		{ "Failed to initialize: unable to resolve docker endpoint: context \"nope\": context not found: open /m.json",
+		  FAIL_ENGINE, CAUSE_NO_ENGINE, "the docker context does not exist" },
+		{ "unable to resolve docker endpoint: open /h/.docker/ca.pem: no such file or directory", FAIL_ENGINE,
+		  CAUSE_NO_ENGINE, "TLS certificates are missing" },
+		{ "error during connect: Get \"https://h:2376/v1.50/info\": tls: failed to verify certificate: x509: certificate signed by unknown authority",
+		  FAIL_ENGINE, CAUSE_NO_ENGINE, "TLS has failed" },
 		{ "something nobody has seen", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "something nobody has seen" },
 		{ "", FAIL_ENGINE, CAUSE_ENGINE_REFUSED, "without a message" },
 	};

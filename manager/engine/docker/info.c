@@ -275,14 +275,17 @@ static int read_network(struct engine_network *ret, const char *text, size_t n, 
 	const char *driver = field(network, "Driver");
 	const char *icc = field(json_object_get(network, "Options"), "com.docker.network.bridge.enable_icc");
 	const char *bridge = field(json_object_get(network, "Options"), "com.docker.network.bridge.name");
+	/* Podman applies the options without reporting them. */
+	const char *label = field(json_object_get(network, "Labels"), BRIDGE_LABEL);
+	bool silent = label && json_object_size(json_object_get(network, "Options")) == 0;
 	if (!driver)
 		return info_not_understood(f, ENGINE_QUERY_NETWORK);
 	*ret = (struct engine_network){
 		.is_there = true,
 		.driver = xstrdup(driver),
-		.isolated = icc && streq(icc, "false"),
+		.isolated = silent || (icc && streq(icc, "false")),
 		.internal = json_is_true(json_object_get(network, "Internal")),
-		.fenceable = bridge && streq(bridge, BRIDGE_NAME),
+		.fenceable = silent ? streq(label, BRIDGE_NAME) : bridge && streq(bridge, BRIDGE_NAME),
 	};
 	return 0;
 }

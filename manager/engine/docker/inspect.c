@@ -27,7 +27,20 @@ struct known_error {
 	const char *hint;
 };
 
+#define HINT_TLS                                                                                                       \
+	"put ca.pem, cert.pem and key.pem for this engine into DOCKER_CERT_PATH or ~/.docker, or use a docker context that has them"
+
 static const struct known_error known_errors[] = {
+	{ "context not found", FAIL_ENGINE, CAUSE_NO_ENGINE, "the docker context does not exist",
+	  "`docker context ls` lists the contexts of this user" },
+	{ "ca.pem: no such file", FAIL_ENGINE, CAUSE_NO_ENGINE, "the TLS certificates are missing", HINT_TLS },
+	{ "cert.pem: no such file", FAIL_ENGINE, CAUSE_NO_ENGINE, "the TLS certificates are missing", HINT_TLS },
+	{ "could not read CA certificate", FAIL_ENGINE, CAUSE_NO_ENGINE, "the TLS certificates are missing", HINT_TLS },
+	{ "could not load X509 key pair", FAIL_ENGINE, CAUSE_NO_ENGINE, "the TLS certificates are missing", HINT_TLS },
+	{ "x509: ", FAIL_ENGINE, CAUSE_NO_ENGINE, "TLS has failed", HINT_TLS },
+	{ "remote error: tls:", FAIL_ENGINE, CAUSE_NO_ENGINE, "TLS has failed", HINT_TLS },
+	{ "tls: failed to", FAIL_ENGINE, CAUSE_NO_ENGINE, "TLS has failed", HINT_TLS },
+	{ "HTTP response to HTTPS client", FAIL_ENGINE, CAUSE_NO_ENGINE, "the engine does not use TLS", HINT_TLS },
 	{ "permission denied while trying to connect", FAIL_ENGINE, CAUSE_ENGINE_REFUSED,
 	  "the Docker engine refuses this user",
 	  "add the user to the group 'docker' (sudo usermod -aG docker $USER, then log in again), or set DOCKER_HOST to your own engine" },
