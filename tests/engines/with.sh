@@ -28,7 +28,7 @@ outside() {
 	[ "$(id -u)" = 0 ] || exec sudo --non-interactive --preserve-env "$here/with.sh" "$engine" "$@"
 	packages=$(packages_of "$engine")
 	slirp=$(command -v slirp4netns) || slirp=$("$here/fetch.sh" slirp slirp4netns)/usr/bin/slirp4netns
-	state=$cache/$engine-state
+	state=${HUSK_WITH_STATE:-$cache/$engine-state}
 	mkdir -p "$state"
 	exec 8>"$state/lock"
 	flock 8
