@@ -51,10 +51,12 @@ outside() {
 
 end_outside() {
 	[ -z "${slirp_pid-}" ] || kill "$slirp_pid" 2>/dev/null || true
-	local name=/${scratch##*/} top
-	# Cgroups of containers that ended with the namespaces.
-	for top in /sys/fs/cgroup"$name" /sys/fs/cgroup/*"$name"; do
-		[ ! -d "$top" ] || find "$top" -depth -type d -exec rmdir {} + 2>/dev/null || true
+	local name top
+	# Cgroups of containers that ended with the namespaces. The second name is Podman's.
+	for name in "${scratch##*/}" libpod_parent; do
+		for top in "/sys/fs/cgroup/$name" /sys/fs/cgroup/*/"$name"; do
+			[ ! -d "$top" ] || find "$top" -depth -type d -exec rmdir {} + 2>/dev/null || true
+		done
 	done
 	rm -rf "$scratch"
 }
