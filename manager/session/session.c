@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "kernels/protocol.h"
 #include "manager/model/cause.h"
+#include "manager/model/pool.h"
 #include "manager/model/token.h"
 
 #define START_DEADLINE_MS 90000
@@ -325,6 +326,17 @@ void session_on_event(struct session *s, const struct engine_event *event)
 	die_once_explained(s, &f);
 }
 
+/* The failure names the host of a pool, unless its engine already did. */
+static void end_unreachable(struct session *s, const struct fail *f)
+{
+	const char *host = cause_of(f) == CAUSE_NO_ANSWER ? pool_host_of(s->container) : NULL;
+	AUTO(fail_release) struct fail lost = { 0 };
+	fail_copy(&lost, f);
+	if (host)
+		fail_wrap(&lost, "host '%s'", host);
+	session_end(s, &lost);
+}
+
 static void on_broken(void *ctx, const struct fail *f)
 {
 	struct session *s = ctx;
@@ -343,7 +355,7 @@ static void on_broken(void *ctx, const struct fail *f)
 		/* An engine needs time to restart, and PID 1 keeps everything for the lease. */
 		line_retry(s->line);
 	} else {
-		session_end(s, f);
+		end_unreachable(s, f);
 	}
 }
 
