@@ -120,10 +120,13 @@ static void check_text(struct exchange *x, const char *text, void (*next)(struct
 static void check_key(struct exchange *x, void (*next)(struct exchange *x))
 {
 	AUTO(freep) char *text = auth_key_text(x);
+	const char *sent = exchange_field(x, "authorization");
 	if (text && !key_of(x) && !cookie_check(x))
 		return;
 	if (text)
 		check_text(x, text, next);
+	else if (sent && *sent)
+		refuse(x, "no_key", "The header Authorization is not of the form 'Bearer KEY'.");
 	else
 		refuse(x, "no_key", "This request needs a key.");
 }

@@ -76,7 +76,8 @@ def test_a_used_port_is_named(serve):
 @pytest.mark.parametrize("method, path, fields, body, status, words", [
     ("GET", "/v1/sessions", {"Authorization": ""}, None, 401, "needs a key"),
     ("GET", "/v1/sessions", {"Authorization": "Bearer husk_aaaaaaaa_bbbbbbbbbbbbbbbbbbbbbbbbbb"}, None, 401, "not valid"),
-    ("GET", "/v1/sessions", {"Authorization": "Basic abc"}, None, 401, "needs a key"),
+    ("GET", "/v1/sessions", {"Authorization": "Basic abc"}, None, 401, "not of the form"),
+    ("GET", "/v1/sessions", {"Authorization": "Bearer"}, None, 401, "not of the form"),
     ("GET", "/v1/sessions", {"Origin": "http://evil.example"}, None, 403, "other origins"),
     ("GET", "/v1/sessions", {"Origin": "null"}, None, 403, "other origins"),
     ("GET", "/v1/sessions", {"Host": "evil.example"}, None, 403, "Host"),
