@@ -8,6 +8,7 @@ import time
 
 import gate
 import hotpath
+import pages
 import peers
 import serve
 from containers import LOAD_PICTURE, SHOW_PICTURE, Container, Kernel, PerCall, docker, picture
@@ -558,6 +559,6 @@ class Bench:
         self.stack.close()
 
 
-PARTS = {"calls": Bench.calls, "rates": Bench.rates, "http": Bench.http, "http-files": Bench.http_files,
+PARTS = {"calls": Bench.calls, "rates": Bench.rates, "http": Bench.http, "http-files": Bench.http_files, "pages": pages.measure,
          "create-cold": Bench.create_cold, "create-warm": Bench.create_warm, "first": Bench.first,
          "start": Bench.start, "adapter": Bench.adapter, "files": Bench.files, "gate": gate.measure, "idle": Bench.idle, "growth": Bench.growth}

@@ -61,6 +61,9 @@ or could not be measured.
   read the session's events. The time ends when all have the end of the run. Each reader must have
   received all of the output.
 - **idle reader**: private memory that 210 open streams of events add to a fresh server, for each.
+- **50 pages**: fifty sessions print ten lines of 88 bytes a second. The figures are taken without
+  pages, then with a client for each session that follows its events, and reads the list of sessions
+  and the session's usage as often as the page does. Each client must have received all lines.
 - **start of the server**: `husk mcp` until its first answer, `husk serve` until it has printed how
   to connect. The lines show that HTTP costs `husk mcp` nothing.
 - **100 MB**, **10,000 files**: import_files and export_files, which also hash and sync, against
