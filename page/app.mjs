@@ -228,7 +228,7 @@ function useKeys(setHelp) {
         "?": () => setHelp(true),
         "/": () => document.getElementById("search")?.focus(),
         n: () => router.go(to("new")),
-        i: () => document.querySelector(".session-head .commands button:not([disabled])")?.click(),
+        i: () => document.querySelector(".session-head .commands > .interrupt:not([disabled])")?.click(),
         e: () => document.getElementById("prompt")?.focus(),
         c: () => inSession && router.go(to("sessions", id)),
         j: () => (inSession ? moveInNotebook(1) : dispatchEvent(new CustomEvent("husk-key", { detail: "j" }))),

@@ -86,6 +86,7 @@ function Head({ runs, act }) {
     <div class="commands">
       <button
         type="button"
+        class="interrupt"
         disabled=${!active.length || !can("run")}
         title="Interrupt what runs (i)"
         onClick=${() => active.forEach((run) => act("POST", `runs/${run.number}/interrupt`, {}, `Run ${run.number} is interrupted.`))}

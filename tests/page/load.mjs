@@ -43,7 +43,7 @@ const ms = (n) => `${n.toFixed(1)} ms`;
 // --- 100,000 lines
 const began = Date.now();
 const flood = await runCell(page, `for i in range(${LINES}): print('line', i)`);
-await flood.getByText(`line ${LINES - 1}`, { exact: false }).waitFor();
+await flood.getByText(`line ${LINES - 1}`, { exact: false }).waitFor({ timeout: 120000 });
 const seconds = (Date.now() - began) / 1000;
 await flood.getByText(`${LINES.toLocaleString("en-US")} lines`).waitFor();
 const lines = await scroll(".lines");

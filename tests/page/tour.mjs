@@ -57,7 +57,8 @@ await tabTo("Run the tour");
 await press("Enter");
 await page.waitForSelector("#prompt");
 const session = new URL(page.url()).pathname.split("/").pop();
-await page.waitForFunction(() => document.querySelectorAll(".cell").length === 7);
+// The tour draws a picture, which takes long on a busy machine.
+await page.waitForFunction(() => document.querySelectorAll(".cell").length === 7, null, { timeout: 120000 });
 await page.locator(".cell").last().getByText("sandbox").waitFor();
 await page.locator(".cell.bad").getByText("ZeroDivisionError").first().waitFor();
 
@@ -110,8 +111,7 @@ await page.waitForFunction(() => document.querySelectorAll(".cell").length === 1
 await announced("ok");
 await press("Escape", "t");
 await at(`/ui/sessions/${session}/terminal`);
-const terminal =
-  page.frames().find((frame) => frame.url().includes("terminal.html")) || (await page.waitForEvent("framenavigated"));
+const terminal = await (await page.waitForSelector("iframe.terminal-frame")).contentFrame();
 await terminal.waitForSelector("body[data-state=open]");
 await terminal.locator(".xterm-helper-textarea").focus();
 await page.keyboard.type("stty size");
