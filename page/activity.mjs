@@ -52,6 +52,11 @@ function What({ event }) {
         <code>${visible(event.text || "")}</code> <span class="muted">after run ${event.after_run || 0}</span>`;
     case "checkpoint.dropped":
       return html`<span class="muted">checkpoint deleted</span> <code>${visible(event.text || "")}</code>`;
+    case "branch.made":
+      return html`<span class="muted">branch</span> <code>${visible(event.text || "")}</code>`;
+    case "branch.kept":
+      return html`<span class="muted">the interpreter is now the branch</span>
+        <code>${visible(event.text || "")}</code>`;
     case "limit.reached":
       return html`<${State} name="waiting" words="limit reached: ${event.text}" />`;
     default:

@@ -2,7 +2,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState, useTick } from "./html.mjs";
 import { Blocks, Notes, pictureOf } from "./output.mjs";
 import { filePath, path } from "./api.mjs";
-import { duration, exact } from "./format.mjs";
+import { duration, exact, visible } from "./format.mjs";
 import { Code } from "./highlight.mjs";
 import { Prompt } from "./prompt.mjs";
 import { router, useRouter } from "./router.mjs";
@@ -78,7 +78,10 @@ ${run.kind === "command" && html`<span class="dollar" aria-hidden="true">$ </spa
             : html`<${Code} text=${run.text} language=${run.kind === "command" ? "bash" : language} />`
         }</pre>
     </div>
-    <div class="took"><${Took} run=${run} /></div>
+    <div class="took">
+      ${run.branch && html`<span class="muted" title="In the branch ${visible(run.branch)}">⑂ ${visible(run.branch)} </span>`}
+      <${Took} run=${run} />
+    </div>
     <div class="results">
       <${Blocks} source=${sourceOf(runs.id)} run=${run} />
       <${Notes} source=${sourceOf(runs.id, runs.ended)} run=${run} />

@@ -43,6 +43,9 @@ function Answer({ runs, run }) {
 
 export function Prompt({ runs }) {
   const [kind, setKind] = useState("cell");
+  const branches = runs.info?.usage?.branches || [];
+  const branch = branches.find((one) => kind === `branch ${one.name}`)?.name;
+  const isCell = kind !== "command";
   const [matches, setMatches] = useState(null);
   const [error, setError] = useState(null);
   const box = useRef();
@@ -65,7 +68,8 @@ export function Prompt({ runs }) {
     place.current = null;
     put("");
     try {
-      await post(path("sessions", runs.id, "runs"), { text, kind, by: "page", timeout: 0, interactive: true });
+      const where = branch ? { kind: "cell", branch } : { kind: isCell ? "cell" : "command" };
+      await post(path("sessions", runs.id, "runs"), { text, ...where, by: "page", timeout: 0, interactive: true });
       scrollTo(0, document.scrollingElement.scrollHeight);
     } catch (problem) {
       put(text);
@@ -73,7 +77,9 @@ export function Prompt({ runs }) {
     }
   };
   const recall = (step) => {
-    const texts = runs.list.filter((run) => run.kind === kind && run.text).map((run) => run.text);
+    const texts = runs.list
+      .filter((run) => run.kind === (isCell ? "cell" : "command") && run.text)
+      .map((run) => run.text);
     const at = Math.max(0, (place.current ?? texts.length) + step);
     place.current = at;
     put(texts[at] || "");
@@ -102,7 +108,7 @@ export function Prompt({ runs }) {
     if (event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       send();
-    } else if (event.key === "Tab" && !event.shiftKey && kind === "cell" && /[\w.)\]]$/.test(before)) {
+    } else if (event.key === "Tab" && !event.shiftKey && isCell && /[\w.)\]]$/.test(before)) {
       event.preventDefault();
       complete();
     } else if (event.key === "ArrowUp" && !before.includes("\n") && selectionStart === selectionEnd) {
@@ -126,13 +132,13 @@ export function Prompt({ runs }) {
       </div>`
     }
     <div class="prompt-row">
-      <span class="sign" aria-hidden="true">${kind === "cell" ? "›" : "$"}</span>
+      <span class="sign" aria-hidden="true">${isCell ? "›" : "$"}</span>
       <textarea
         id="prompt"
         ref=${box}
         rows="1"
-        placeholder=${kind === "cell" ? "Type a cell" : "Type a command"}
-        aria-label=${kind === "cell" ? "A cell to run" : "A command to run"}
+        placeholder=${isCell ? "Type a cell" : "Type a command"}
+        aria-label=${isCell ? "A cell to run" : "A command to run"}
         autocapitalize="off"
         autocomplete="off"
         spellcheck="false"
@@ -141,6 +147,7 @@ export function Prompt({ runs }) {
       ></textarea>
       <select aria-label="What to run" value=${kind} onChange=${(event) => setKind(event.target.value)}>
         <option value="cell">${runs.info?.language || "cell"}</option>
+        ${branches.map(({ name }) => html`<option key=${name} value="branch ${name}">in ${visible(name)}</option>`)}
         <option value="command">bash</option>
       </select>
       <button type="button" class="primary" title="Shift+Enter" onClick=${send}>Run</button>

@@ -31,6 +31,7 @@ export class Run {
   fill(record) {
     for (const name of [
       "kind",
+      "branch",
       "state",
       "text",
       "by",
@@ -136,6 +137,7 @@ export class Run {
     this.noted = true;
     this.by = event.by || this.by;
     this.kind = event.kind || this.kind;
+    this.branch = event.branch || this.branch;
     switch (event.event) {
       case "run.queued":
         this.text = event.text;

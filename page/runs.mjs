@@ -92,8 +92,11 @@ export class SessionRuns extends Watched {
 
   // Events about checkpoints from before the page was opened.
   async readPoints() {
-    const { events } = await get(`${path("sessions", this.id, "events")}?only=checkpoint&after=0`).catch(() => ({}));
-    for (const event of events || []) this.addPoint(event);
+    for (const only of ["checkpoint", "branch"]) {
+      const target = `${path("sessions", this.id, "events")}?only=${only}&after=0`;
+      const { events } = await get(target).catch(() => ({}));
+      for (const event of events || []) this.addPoint(event);
+    }
     this.changed();
   }
 
@@ -155,7 +158,7 @@ export class SessionRuns extends Watched {
       this.cause = event.cause;
       this.detail = event.text;
       this.readInfo();
-    } else if (event.event.startsWith("checkpoint.")) {
+    } else if (/^(checkpoint|branch)\./.test(event.event)) {
       this.addPoint(event);
       this.readInfo();
     } else if (event.event === "network.connection") {

@@ -167,14 +167,20 @@ export function Session({ id, view }) {
     <div class="main-column">
       <${Head} runs=${runs} act=${act} />
       <${Tabs} tabs=${tabs} active=${view} link=${link} />
-      <${ErrorBox} error=${error || runs.error} onClose=${error ? () => setError(null) : null} />
-      <${Connection} runs=${runs} />
-      ${said && html`<p class="strip" role="status">${said}</p>`}
-      ${view === "cells" && html`<${Notebook} runs=${runs} selected=${shown} />`}
-      ${view === "terminal" && html`<${Terminal} id=${id} />`} ${view === "files" && html`<${Files} id=${id} />`}
-      ${view === "tree" && html`<${Tree} runs=${runs} />`} ${view === "network" && html`<${Network} runs=${runs} />`}
-      ${view === "ports" && html`<${Ports} runs=${runs} />`}
-      ${view === "variables" && html`<${Variables} runs=${runs} />`} ${view === "usage" && html`<${Usage} id=${id} />`}
+      <div>
+        <${ErrorBox} error=${error || runs.error} onClose=${error ? () => setError(null) : null} />
+        <${Connection} runs=${runs} />
+        ${said && html`<p class="strip" role="status">${said}</p>`}
+      </div>
+      ${/* Notices come and go beside the view: an iframe that is moved in the document starts again. */ ""}
+      <div>
+        ${view === "cells" && html`<${Notebook} runs=${runs} selected=${shown} />`}
+        ${view === "terminal" && html`<${Terminal} id=${id} />`} ${view === "files" && html`<${Files} id=${id} />`}
+        ${view === "tree" && html`<${Tree} runs=${runs} />`} ${view === "network" && html`<${Network} runs=${runs} />`}
+        ${view === "ports" && html`<${Ports} runs=${runs} />`}
+        ${view === "variables" && html`<${Variables} runs=${runs} />`}
+        ${view === "usage" && html`<${Usage} id=${id} />`}
+      </div>
     </div>
     ${shown && view === "cells" ? html`<${Side} runs=${runs} number=${shown} />` : null}
   </div>`;

@@ -10,34 +10,55 @@ import { Empty, ErrorBox, Field, Menu, State } from "./widgets.mjs";
 
 const LANE = 18;
 const READ_MS = 5000;
+const DONE = { save: "The checkpoint is made.", keep: "The branch is the interpreter now.", drop: "Deleted." };
 
-// Cells and returns in the order in which the interpreter saw them.
+// Cells and requests in the order in which the interpreters saw them.
 function storyOf(runs, points) {
   const cells = runs.filter((run) => run.kind === "cell");
   const story = cells.map((run) => ({ at: run.started_ms || run.queued_ms || 0, run }));
-  for (const point of points)
-    if (point.event === "checkpoint.restored") story.push({ at: point.time_ms, back: point.after_run || 0 });
-  for (const run of cells)
-    if (run.restored) story.push({ at: run.ended_ms || run.started_ms || 0, back: run.restored.run || 0 });
-    else if (run.kernel_restarted) story.push({ at: run.ended_ms || run.started_ms || 0, back: 0 });
+  for (const point of points) story.push({ at: point.time_ms, point });
+  for (const run of cells) {
+    const at = run.ended_ms || run.started_ms || 0;
+    if (run.branch && ["kernel_died", "oom"].includes(run.ending)) story.push({ at, over: [run.branch] });
+    else if (run.restored) story.push({ at, back: run.restored.run || 0 });
+    else if (run.kernel_restarted) story.push({ at, back: 0 });
+  }
   return story.sort((a, b) => a.at - b.at || (a.run && b.run ? a.run.number - b.run.number : a.run ? -1 : 1));
 }
 
-// A checkpoint was made after this run; commands in between have no row.
+// A checkpoint was made after this run; if it was a command, after the cell of the main interpreter before it.
 function rowOf(rows, number) {
-  return rows.findLastIndex((row) => row.number <= number);
+  const exact = rows.findIndex((row) => row.number === number);
+  return exact >= 0 ? exact : rows.findLastIndex((row) => row.number <= number && !row.run?.branch);
 }
 
-// Rows, the oldest first. Row 0 is the new interpreter. `head` is the row whose variables the interpreter has.
+// Changes `heads`, the rows whose variables the interpreters have, by name; "" is the main one.
+function follow(heads, rows, { event, text = "", after_run: run = 0 }) {
+  const names = text.split(/[\s,]+/).filter(Boolean);
+  if (event === "checkpoint.restored") heads.set("", rowOf(rows, run));
+  if (event === "branch.made") for (const name of names) heads.set(name, heads.get(""));
+  if (event === "checkpoint.dropped") for (const name of names) heads.delete(name);
+  if (event !== "branch.kept") return;
+  const kept = heads.get(names[0]) ?? heads.get("");
+  heads.clear();
+  heads.set("", kept);
+}
+
+// Rows, the oldest first. Row 0 is the new interpreter.
 export function treeOf(runs, points) {
   const rows = [{ number: 0, parent: -1 }];
-  let head = 0;
-  for (const { run, back } of storyOf(runs, points)) {
-    if (run) head = rows.push({ number: run.number, parent: head, run }) - 1;
-    else head = rowOf(rows, back);
+  const heads = new Map([["", 0]]);
+  for (const { run, point, back, over } of storyOf(runs, points)) {
+    if (run) {
+      const parent = heads.get(run.branch || "") ?? heads.get("");
+      heads.set(run.branch || "", rows.push({ number: run.number, parent, run }) - 1);
+    } else if (point) follow(heads, rows, point);
+    else if (over) for (const name of over) heads.delete(name);
+    else heads.set("", rowOf(rows, back));
   }
-  for (let at = head; at >= 0; at = rows[at].parent) rows[at].current = true;
-  return { rows: lanesOf(rows), head };
+  for (const head of heads.values()) for (let at = head; at >= 0; at = rows[at].parent) rows[at].alive = true;
+  for (let at = heads.get(""); at >= 0; at = rows[at].parent) rows[at].current = true;
+  return { rows: lanesOf(rows), heads };
 }
 
 // The cells whose effects the interpreter has are lane 0. Every other branch gets the first lane that is free along its rows.
@@ -109,9 +130,24 @@ function Checkpoint({ one, act }) {
   </span>`;
 }
 
-function Row({ runs, row, lines, width, isHead, checkpoints, act }) {
+function infoOf(runs, name) {
+  return runs.info?.usage?.branches?.find((one) => one.name === name);
+}
+
+function Branch({ name, info, act }) {
+  const items = [
+    { label: "Make it the interpreter", run: () => act("keep", name) },
+    { label: "Delete it", danger: true, run: () => act("drop", name) },
+  ];
+  return html`<span class="checkpoint" title="A branch${info?.state ? `, ${visible(info.state)}` : ""}">
+    <span aria-hidden="true">⑂</span> ${visible(name)} <span class="muted">${info?.bytes ? size(info.bytes) : ""}</span>
+    ${can("run") && html`<${Menu} label="⋯" title="Commands for the branch ${visible(name)}" items=${items} />`}
+  </span>`;
+}
+
+function Row({ runs, row, lines, width, isHead, checkpoints, branches, act }) {
   const { run } = row;
-  return html`<li class="branch-row ${row.current ? "" : "gone"}" style=${{ paddingLeft: `${width + 8}px` }}>
+  return html`<li class="branch-row ${row.alive ? "" : "gone"}" style=${{ paddingLeft: `${width + 8}px` }}>
     <${Graph} row=${row} lines=${lines} width=${width} />
     ${
       run
@@ -130,8 +166,9 @@ function Row({ runs, row, lines, width, isHead, checkpoints, act }) {
             <span class="muted branch-code">${runs.more ? "earlier cells" : "a new interpreter"}</span>`
     }
     ${checkpoints.map((one) => html`<${Checkpoint} key=${one.name || one.run} one=${one} act=${act} />`)}
+    ${branches.map((name) => html`<${Branch} key=${name} name=${name} info=${infoOf(runs, name)} act=${act} />`)}
     ${isHead && html`<span class="here">now</span>`}
-    ${run && !row.current && html`<span class="sr-only">its effects are gone</span>`}
+    ${run && !row.alive && html`<span class="sr-only">its effects are gone</span>`}
   </li>`;
 }
 
@@ -151,7 +188,7 @@ export function Tree({ runs }) {
   const act = async (action, name) => {
     try {
       const answer = await post(`${path("sessions", runs.id)}/checkpoints`, { action, name });
-      setSaid(answer.note || (action === "save" ? `The checkpoint ${name} is made.` : "The checkpoint is deleted."));
+      setSaid(answer.note || DONE[action]);
       setError(null);
       runs.readInfo();
       return true;
@@ -166,7 +203,7 @@ export function Tree({ runs }) {
     act("save", form.checkpoint.value.trim()).then((done) => done && form.reset());
   };
   if (!runs.listed) return html`<p class="muted">Reading …</p>`;
-  const { rows, head } = treeOf(runs.list, runs.points);
+  const { rows, heads } = treeOf(runs.list, runs.points);
   const lines = linesOf(rows);
   const width = (Math.max(...rows.map((row) => row.lane)) + 1) * LANE;
   const kept = (usage?.checkpoints || []).map((one) => ({
@@ -207,7 +244,8 @@ export function Tree({ runs }) {
                   row=${row}
                   lines=${lines[at]}
                   width=${width}
-                  isHead=${at === head && !runs.ended}
+                  isHead=${at === heads.get("") && !runs.ended}
+                  branches=${runs.ended ? [] : [...heads.keys()].filter((name) => name && heads.get(name) === at)}
                   checkpoints=${kept.filter((one) => one.row === at)}
                   act=${act}
                 />`,

@@ -130,6 +130,12 @@ await page.keyboard.type("clear; stty size");
 await press("Enter");
 await sizeOf(size);
 await page.setViewportSize({ width: 1280, height: 800 });
+// A notice that comes and goes leaves the shell alone.
+await page.getByRole("button", { name: "More commands" }).click();
+await page.getByRole("menuitem", { name: "Keep alive" }).click();
+await page.getByText("Kept alive.").first().waitFor();
+await page.locator("p.strip", { hasText: "Kept alive." }).waitFor({ state: "detached" });
+assert.ok(!terminal.isDetached(), "the shell is still there");
 await page.goBack();
 await at(`/ui/sessions/${session}`);
 await page.locator("body").click({ position: { x: 2, y: 2 } });
