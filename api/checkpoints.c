@@ -14,9 +14,13 @@ static const char *action_choice(size_t i)
 
 static const struct arg checkpoint_table[] = {
 	{ "action", ARG_STRING, offsetof(struct checkpoint_body, action), .choice = action_choice,
-	  .description = "Default: save. `undo` returns to the checkpoint.", .example = "\"undo\"" },
-	{ "name", ARG_STRING, offsetof(struct checkpoint_body, name), ARG_REQUIRED | ARG_NONEMPTY, .max = 128,
-	  .description = "Its name; for `undo` and `drop` also the number of the run after which it was made.",
+	  .description =
+		  "Default: save. `undo` returns to the checkpoint. `branch` copies the interpreter, `keep` makes a "
+		  "branch the interpreter.",
+	  .example = "\"undo\"" },
+	{ "name", ARG_STRING, offsetof(struct checkpoint_body, name), ARG_REQUIRED | ARG_NONEMPTY, .max = 600,
+	  .description = "Its name; for `undo` and `drop` also the number of the run after which it was made; for "
+			 "`branch` one or more, separated by commas.",
 	  .example = "\"before_merge\"" },
 	{ 0 },
 };
@@ -45,8 +49,7 @@ static void post_checkpoint(struct exchange *x)
 }
 
 static const struct route_answer checkpoint_answers[] = {
-	{ 200, "Checkpoints", NULL, "All `checkpoints`; `saved` is the new one, `restored` the result of an undo." },
-	{ 0 }
+	{ 200, "Checkpoints", NULL, "All `checkpoints` and `branches`; `saved` or `restored` is what was done." }, { 0 }
 };
 
 const struct route routes_checkpoints[] = {
@@ -56,7 +59,7 @@ const struct route routes_checkpoints[] = {
 	  .flags = ROUTE_SESSION,
 	  .name = "checkpoint",
 	  .tag = "runs",
-	  .summary = "Save, restore or drop a checkpoint of the variables",
+	  .summary = "Save, restore or drop a checkpoint of the variables; make, keep or drop branches",
 	  .text = "Only Python and R sessions. A busy interpreter answers with 409, and files are not restored.",
 	  .body = checkpoint_table,
 	  .body_size = sizeof(struct checkpoint_body),

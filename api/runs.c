@@ -21,7 +21,7 @@
 #define RESTART_TIMEOUT 300
 
 struct run_body {
-	const char *kind, *text, *cwd, *by;
+	const char *kind, *text, *cwd, *by, *branch;
 	int64_t timeout, rows, cols;
 	json_t *env;
 	bool interactive, restart, attached;
@@ -61,6 +61,9 @@ static const struct arg run_table[] = {
 	  .description = "Rows of that terminal.", .example = "24" },
 	{ "cols", ARG_INT, offsetof(struct run_body, cols), .min = 0, .max = RUN_COLS_MAX,
 	  .description = "Columns of that terminal.", .example = "80" },
+	{ "branch", ARG_STRING, offsetof(struct run_body, branch), ARG_NONEMPTY, .max = 64,
+	  .description = "Run the cell in this branch of the interpreter, which is made if there is none.",
+	  .example = "\"fill_gaps\"" },
 	{ "restart", ARG_BOOL, offsetof(struct run_body, restart), .description = "Run the cell on a new interpreter.",
 	  .example = "true" },
 	{ "attached", ARG_BOOL, offsetof(struct run_body, attached),
@@ -392,6 +395,7 @@ static void post_run(struct exchange *x)
 				       .interactive = body->interactive,
 				       .rows = (int)body->rows,
 				       .cols = (int)body->cols,
+				       .branch = body->branch,
 				       .restart = body->restart,
 				       .by = by_of(x, body->by) };
 	if (!streq(body->kind, "cell") && !streq(body->kind, "command"))

@@ -116,6 +116,10 @@ BUDGETS = [
     plain("idle", "idle session: wake-ups of PID 1", 0.2, what="idle session: wake-ups of PID 1 a second"),
     with_parts(plain("idle", "idle session: all in", 24, what="idle session: all in, MB"),
                ["idle session: control group", "idle session: containerd shim"]),
+    *(share("undo", f"undo: 1+1, {how}", ("no-checkpoints", "Husk without checkpoints"), 1.1) for how in ("back to back", "after a pause of 20 ms")),
+    *(plain("undo", f"undo: {what}", limit, what=f"{what}, ms")
+      for what, limit in (("first call after a checkpoint", 3), ("crash and recovery", 30), ("checkpoint of 1 GB of numpy", 10),
+                          ("three branches of a frame of 488 MB", 100))),
     plain("growth", "beside 5 idle sessions: server and helpers", 9, what="server and helpers with 5 sessions, MB"),
     plain("growth", "5 sessions after 2,000 calls each: server and helpers", 16, what="server and helpers with 5 sessions after 2,000 calls each, MB"),
 ]

@@ -11,6 +11,7 @@ import hotpath
 import pages
 import peers
 import serve
+import undo
 from containers import LOAD_PICTURE, SHOW_PICTURE, Container, Kernel, PerCall, docker, picture
 from husk import Server, children, cpu_us, group_memory_kb, memory_kb, parent, resident_kb, text_of
 from results import Failed, milliseconds
@@ -561,4 +562,5 @@ class Bench:
 
 PARTS = {"calls": Bench.calls, "rates": Bench.rates, "http": Bench.http, "http-files": Bench.http_files, "pages": pages.measure,
          "create-cold": Bench.create_cold, "create-warm": Bench.create_warm, "first": Bench.first,
-         "start": Bench.start, "adapter": Bench.adapter, "files": Bench.files, "gate": gate.measure, "idle": Bench.idle, "growth": Bench.growth}
+         "start": Bench.start, "adapter": Bench.adapter, "files": Bench.files, "gate": gate.measure, "idle": Bench.idle, "growth": Bench.growth,
+         "undo": undo.measure}

@@ -4,7 +4,7 @@ import json
 import math
 
 NAMES = {"husk": "Husk", "rest": "Husk, REST", "rest-unix": "Husk, REST, unix socket", "mcp-http": "Husk, MCP over HTTP",
-         "husk-exec": "Husk over docker exec", "kernel": "the kernel alone", "jupyter": "jupyter_client, host",
+         "husk-exec": "Husk over docker exec", "kernel": "the kernel alone", "no-checkpoints": "Husk without checkpoints", "jupyter": "jupyter_client, host",
          "jupyter-tcp": "jupyter_client inside, tcp", "jupyter-ipc": "jupyter_client inside, ipc", "mcp-repl": "mcp-repl (no container)",
          "llm-sandbox": "llm-sandbox", "per-call": "one process per call", "docker": "docker run, rm, cp", "husk-direct": "within the session", "husk-exec-direct": "within the session, docker exec",
          "plain": "without a secret", "quiet": "without a flood"}

@@ -214,7 +214,10 @@ static const struct help_verb verbs[N_VERBS] = {
 			{ "Alt-Enter", "Begin a new line in the cell." },
 			{ "$ COMMAND", "Run a command in the session's shell. In Python, IPython runs !COMMAND itself." },
 			{ "%checkpoint NAME", "Save the variables of a Python or R session under this name." },
-			{ "%undo NAME", "Return to that checkpoint, or to the one after the run of this number." }),
+			{ "%undo NAME", "Return to that checkpoint, or to the one after the run of this number." },
+			{ "%branch NAME", "Run the following cells in this branch, a copy of the interpreter; without a name, in the main interpreter again." },
+			{ "%keep NAME", "Make this branch the main interpreter." },
+			{ "%drop NAME", "Delete this checkpoint or branch." }),
 		.options = OPTIONS(
 			{ "language", "L", "Language of a fresh session; Python by default." },
 			FRESH_OPTIONS,

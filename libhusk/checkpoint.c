@@ -33,7 +33,8 @@ static struct husk_error *perform(const char *function, struct husk_conversation
 		return error_missing(function, "ret");
 	if (!request->session_id)
 		return error_missing(function, "the session's id");
-	if (!request->name && request->action == CHECKPOINT_SAVE)
+	bool chosen = request->action == CHECKPOINT_UNDO || request->action == CHECKPOINT_DROP; /* or by its run */
+	if (!request->name && !chosen)
 		return error_missing(function, "the name");
 	struct husk_error *error = call_perform(&c.call, &(struct call_target){ function, NULL, conversation, wait });
 	if (!error)
@@ -66,5 +67,22 @@ struct husk_error *husk_checkpoint_drop(struct husk_conversation *conversation, 
 	return perform("husk_checkpoint_drop", conversation,
 		       &(struct checkpoint_request){
 			       .session_id = session, .action = CHECKPOINT_DROP, .name = name, .run = run },
+		       wait, ret);
+}
+
+struct husk_error *husk_branch(struct husk_conversation *conversation, const char *session, const char *names,
+			       const struct husk_wait *wait, struct husk_checkpoints **ret)
+{
+	return perform(
+		"husk_branch", conversation,
+		&(struct checkpoint_request){ .session_id = session, .action = CHECKPOINT_BRANCH, .name = names }, wait,
+		ret);
+}
+
+struct husk_error *husk_keep(struct husk_conversation *conversation, const char *session, const char *name,
+			     const struct husk_wait *wait, struct husk_checkpoints **ret)
+{
+	return perform("husk_keep", conversation,
+		       &(struct checkpoint_request){ .session_id = session, .action = CHECKPOINT_KEEP, .name = name },
 		       wait, ret);
 }

@@ -294,9 +294,11 @@ struct husk_run {
 	/* With .run: the input for that run, at most 32 KiB. Keys are written by name, such as <Ctrl-C>, <Tab>, <Up>.
 	 * Enter is added at the end, unless the input ends with a key. */
 	const char *input;
+	/* For husk_execute(): runs in this branch of the interpreter, which is made if there is none. Since 0.2. */
+	const char *branch;
 };
 
-/* A copy of a session's interpreter, which the session keeps. */
+/* A copy of a session's interpreter: a checkpoint, which the session keeps, or a branch, which runs beside it. */
 struct husk_checkpoint {
 	const char *name; /* NULL = the session made it by itself */
 	uint64_t run;	  /* variables are as they were after this run; 0 = before the first */
@@ -304,6 +306,9 @@ struct husk_checkpoint {
 	uint64_t bytes; /* of memory that only this copy holds */
 	size_t n_lost;
 	const char *const *lost; /* what it lacks, such as threads and connections */
+	const char *state;	 /* of a branch: "starting", "ready" or "busy"; NULL = it is a checkpoint */
+	size_t n_runs;
+	const uint64_t *runs; /* of a branch: numbers of the runs that only it has run */
 };
 
 /* The gaps of an interpreter after a checkpoint took its place. */
@@ -372,6 +377,7 @@ struct husk_result {
 	const char *prompt;
 	int password;
 	const struct husk_restored *restored; /* a checkpoint took the place of the interpreter; NULL = none did */
+	const char *branch;		      /* that the cell ran in; NULL = the main interpreter */
 };
 void husk_result_free(struct husk_result *r);
 /* The value's plain text; "" if there is none. Valid as long as the result. Accepts NULL. */
@@ -422,6 +428,8 @@ struct husk_look {
 	size_t n_checkpoints;
 	const struct husk_checkpoint *const *checkpoints; /* the oldest first */
 	const char *no_checkpoints;			  /* why there are none, or no new ones; NULL = there may be */
+	size_t n_branches;
+	const struct husk_checkpoint *const *branches; /* the oldest first */
 };
 /* Returns the status of a session without running code in it. If keep_alive is not 0, this counts as use of the
  * session. husk_look() and husk_look_free() are the names in HUSK_0.1; the struct keeps its name. */
@@ -481,10 +489,14 @@ struct husk_error *husk_is_complete(struct husk_conversation *c, const char *ses
 /* The answer of each of these calls. */
 struct husk_checkpoints {
 	const struct husk_checkpoint *saved;  /* by husk_checkpoint(); NULL otherwise */
-	const struct husk_restored *restored; /* by husk_undo(); NULL otherwise */
-	const char *note;		      /* by husk_undo(): the same in words; NULL otherwise */
+	const struct husk_restored *restored; /* by husk_undo() and husk_keep(); NULL otherwise */
+	const char *note;		      /* the same in words; NULL otherwise */
 	size_t n;
 	const struct husk_checkpoint *const *v; /* all that there are now, the oldest first */
+	size_t n_branches;
+	const struct husk_checkpoint *const *branches; /* likewise */
+	size_t n_dropped;
+	const char *const *dropped; /* by husk_keep(): names of the other branches */
 };
 void husk_checkpoints_free(struct husk_checkpoints *c);
 /* Makes a checkpoint. The name has 1 to 64 letters, digits, '-', '_' and '.', a letter first; a checkpoint of the same
@@ -494,10 +506,16 @@ struct husk_error *husk_checkpoint(struct husk_conversation *c, const char *sess
 /* Returns to the checkpoint of this name, or, if the name is NULL, to the one that was made after this run. */
 struct husk_error *husk_undo(struct husk_conversation *c, const char *session, const char *name, uint64_t run,
 			     const struct husk_wait *wait, struct husk_checkpoints **ret) HUSK_MUST_CHECK;
-/* Drops a checkpoint, chosen in the same way. */
+/* Drops a checkpoint, chosen in the same way, or the branch of this name. */
 struct husk_error *husk_checkpoint_drop(struct husk_conversation *c, const char *session, const char *name,
 					uint64_t run, const struct husk_wait *wait,
 					struct husk_checkpoints **ret) HUSK_MUST_CHECK;
+/* Copies the interpreter into branches, which run beside it: names are separated by commas. All are made, or none. */
+struct husk_error *husk_branch(struct husk_conversation *c, const char *session, const char *names,
+			       const struct husk_wait *wait, struct husk_checkpoints **ret) HUSK_MUST_CHECK;
+/* Makes a branch the main interpreter. The former one and the other branches end. */
+struct husk_error *husk_keep(struct husk_conversation *c, const char *session, const char *name,
+			     const struct husk_wait *wait, struct husk_checkpoints **ret) HUSK_MUST_CHECK;
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 

@@ -71,6 +71,8 @@ static struct husk_error *check(const char *function, enum run_kind kind, const 
 		return error_misuse("%s(): .wait_seconds must be 0 to %d", function, WAIT_MAX);
 	if (o->cwd && kind == RUN_CODE)
 		return error_misuse("%s(): .cwd is for commands", function);
+	if (o->branch && (kind != RUN_CODE || o->run || o->restart))
+		return error_misuse("%s(): .branch is for new code without .restart", function);
 	if (o->restart && kind != RUN_CODE)
 		return error_misuse("%s(): .restart is for code", function);
 	return NULL;
@@ -111,6 +113,7 @@ static struct husk_error *run(const char *function, enum run_kind kind, const st
 	c.request.wait_seconds = o->has_wait ? o->wait_seconds : held->config.execution_timeout;
 	c.request.run = o->run;
 	c.request.interrupt = o->interrupt;
+	c.request.branch = o->branch;
 	c.request.restart = o->restart;
 	c.request.interactive = o->interactive;
 	c.request.rows = o->rows;

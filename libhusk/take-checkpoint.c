@@ -10,6 +10,14 @@ static const char *const *texts(struct pool *p, const struct strv *from)
 	return v;
 }
 
+static const uint64_t *numbers(struct pool *p, const uint64_t *from, size_t n)
+{
+	uint64_t *v = pool_alloc(p, n, sizeof(*v));
+	for (size_t i = 0; i < n; i++)
+		v[i] = from[i];
+	return v;
+}
+
 static const struct husk_checkpoint *take_checkpoint(struct pool *p, const struct checkpoint_info *from)
 {
 	if (!from)
@@ -21,6 +29,9 @@ static const struct husk_checkpoint *take_checkpoint(struct pool *p, const struc
 	c->bytes = from->bytes;
 	c->lost = texts(p, &from->lost);
 	c->n_lost = from->lost.n;
+	c->state = pool_text(p, from->state);
+	c->runs = numbers(p, from->runs, from->n_runs);
+	c->n_runs = from->n_runs;
 	return c;
 }
 
@@ -37,12 +48,9 @@ const struct husk_restored *take_restored(struct pool *p, const struct restored 
 	if (!from)
 		return NULL;
 	struct husk_restored *r = pool_new(p, struct husk_restored);
-	uint64_t *missing = pool_alloc(p, from->n_missing, sizeof(*missing));
-	for (size_t i = 0; i < from->n_missing; i++)
-		missing[i] = from->missing[i];
 	r->name = pool_text(p, from->name);
 	r->run = from->run;
-	r->missing = missing;
+	r->missing = numbers(p, from->missing, from->n_missing);
 	r->n_missing = from->n_missing;
 	r->lost = texts(p, &from->lost);
 	r->n_lost = from->lost.n;
@@ -66,6 +74,10 @@ struct husk_checkpoints *take_checkpoints(const struct checkpoint_answer *answer
 	c->note = pool_text(&o->pool, answer->note);
 	c->v = take_checkpoint_list(&o->pool, answer->checkpoints, answer->n_checkpoints);
 	c->n = answer->n_checkpoints;
+	c->branches = take_checkpoint_list(&o->pool, answer->branches, answer->n_branches);
+	c->n_branches = answer->n_branches;
+	c->dropped = texts(&o->pool, &answer->dropped);
+	c->n_dropped = answer->dropped.n;
 	return c;
 }
 

@@ -176,6 +176,8 @@ struct husk_look *take_status(const struct session_details *details)
 	fill_variables(&o->pool, l, details->status);
 	l->checkpoints = take_checkpoint_list(&o->pool, details->status->checkpoints, details->status->n_checkpoints);
 	l->n_checkpoints = details->status->n_checkpoints;
+	l->branches = take_checkpoint_list(&o->pool, details->status->branches, details->status->n_branches);
+	l->n_branches = details->status->n_branches;
 	l->no_checkpoints = pool_text(&o->pool, details->status->no_checkpoints);
 	return l;
 }
@@ -273,6 +275,7 @@ static void fill_result(struct pool *p, struct husk_result *r, const struct run_
 	r->prompt = from->ending == ENDING_WAITING ? pool_text(p, from->prompt ? from->prompt : "") : NULL;
 	r->password = from->password;
 	r->restored = take_restored(p, from->restored);
+	r->branch = *from->branch ? pool_text(p, from->branch) : NULL;
 	fill_displays(p, r, from);
 	fill_earlier(p, r, from);
 }

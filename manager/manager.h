@@ -186,8 +186,10 @@ struct run_request {
 	 * command gets a terminal. */
 	bool interactive;
 	int rows, cols; /* size of that terminal; 0 = 24 and 80 */
-	bool restart;	/* runs the cell on a new interpreter; the text may then be empty */
-	bool has_wait;	/* the answer comes after at most wait_seconds: ENDING_RUNNING if the run is still active */
+	/* The cell runs in this branch, which is made if there is none. NULL = in the main interpreter. */
+	const char *branch;
+	bool restart;  /* runs the cell on a new interpreter; the text may then be empty */
+	bool has_wait; /* the answer comes after at most wait_seconds: ENDING_RUNNING if the run is still active */
 	uint64_t wait_seconds; /* at most 300 */
 	/* Without has_wait: 1 to 300. With has_wait: any number; 0 = as long as the session lives. */
 	uint64_t timeout_seconds;

@@ -423,10 +423,11 @@ static void add_queued(struct buf *b, const struct run_result *run)
 /* Whether a later run of the answer restarted the kernel, so that the variables after `e` are gone. */
 static bool is_restarted_after(const struct run_result *run, const struct earlier_result *e)
 {
-	if (run->kernel_restarted && run->run > e->seq)
+	if (run->kernel_restarted && run->run > e->seq && streq(run->branch, e->result.branch))
 		return true;
 	for (size_t i = 0; i < run->n_earlier; i++)
-		if (run->earlier[i].seq > e->seq && run->earlier[i].result.kernel_restarted)
+		if (run->earlier[i].seq > e->seq && run->earlier[i].result.kernel_restarted &&
+		    streq(run->earlier[i].result.branch, e->result.branch))
 			return true;
 	return false;
 }
@@ -441,8 +442,9 @@ static void add_earlier(struct buf *b, const struct run_result *run, const struc
 						 .restarted = is_restarted_after(run, e) };
 		if (is_queued(e))
 			continue;
-		AUTO(freep) char *label = xasprintf("⟦earlier %s %llu: %s⟧", ctx.terminal ? "command" : "cell",
-						    (unsigned long long)e->seq,
+		const char *branch = e->result.branch;
+		AUTO(freep) char *label = xasprintf("⟦earlier %s %llu%s%s: %s⟧", ctx.terminal ? "command" : "cell",
+						    (unsigned long long)e->seq, *branch ? " in branch " : "", branch,
 						    e->ended	       ? ending_name(e->result.ending) :
 						    e->waits_for_input ? "waiting for input" :
 									 "still running");
@@ -465,6 +467,8 @@ char *answer_text(const struct run_result *run, const struct run_context *ctx, c
 	note_pictures(&notes, pictures);
 	if (run->notice)
 		add_note(&notes, "%s", run->notice);
+	if (*run->branch)
+		buf_printf(&text, "⟦branch %s⟧\n", run->branch);
 	size_t used = utf8_count(buf_str(&text), text.len) + utf8_count(buf_str(&notes), notes.len);
 	AUTO(freep) char *own = run_text(run, ctx, pictures, &next, &hints, max_chars > used ? max_chars - used : 0);
 	buf_add_str(&text, own);

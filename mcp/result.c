@@ -59,6 +59,8 @@ static json_t *run_fields(const struct run_result *run, const struct run_context
 	json_object_set_new_nocheck(o, "session_id", optional_string(ctx->session_id));
 	if (run->run)
 		set_count(o, "run", run->run);
+	if (*run->branch)
+		json_object_set_new(o, "branch", json_string(run->branch));
 	if (run->lost)
 		json_object_set_new_nocheck(o, "lost_variables", json_shown(run->lost));
 	if (run->restored)

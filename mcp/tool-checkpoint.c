@@ -18,7 +18,7 @@ static const struct arg checkpoint_table[] = {
 	  .max = 128, .example = "\"kq3v…\" (the session_id that create_session returned)" },
 	{ "action", ARG_STRING, offsetof(struct checkpoint_args, action), ARG_REQUIRED | ARG_NONEMPTY,
 	  .choice = action_choice, .example = "\"save\"" },
-	{ "name", ARG_STRING, offsetof(struct checkpoint_args, name), ARG_REQUIRED | ARG_NONEMPTY, .max = 128,
+	{ "name", ARG_STRING, offsetof(struct checkpoint_args, name), ARG_REQUIRED | ARG_NONEMPTY, .max = 600,
 	  .example = "\"before_merge\"" },
 	{ 0 },
 };
@@ -26,8 +26,9 @@ static const struct arg checkpoint_table[] = {
 static char *checkpoint_describe(const struct tool_env *env UNUSED)
 {
 	return xstrdup(
-		"Python, R: `save` the interpreter under a name before a risky step on data that was slow to make; "
-		"`undo` returns to it, or to a run's number. Files are not restored.");
+		"`save` variables (Python, R) before a risky step on data that was slow to make; `undo` returns to a name "
+		"or a run's number. To try alternatives, `branch` copies the interpreter (names: a,b), "
+		"execute_code(branch) runs there, `keep` one. Files are shared.");
 }
 
 static void checkpoint_done(void *ctx, const struct checkpoint_answer *answer, const struct fail *f)
@@ -56,7 +57,7 @@ static struct op *checkpoint_start(struct call *call, const void *data, struct f
 const struct tool tool_checkpoint = {
 	.name = "checkpoint",
 	.scope = SCOPE_RUN,
-	.title = "Save or restore variables",
+	.title = "Save, restore or branch variables",
 	.destructive = true,
 	.describe = checkpoint_describe,
 	.args = checkpoint_table,

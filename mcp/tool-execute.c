@@ -21,7 +21,7 @@ struct execute_args {
 	const char *input; /* NULL = not given */
 	int64_t rows, cols;
 	json_t *env;
-	const char *cwd;
+	const char *cwd, *branch;
 };
 
 #define ARG_SESSION                                                                                                    \
@@ -86,6 +86,8 @@ static const struct arg code_table[] = {
 	ARG_INTERACTIVE("The cell may ask for input."),
 	ARG_INPUT("With `run`: the answer; <Ctrl-D> = end of input."),
 	ARG_ENV,
+	{ "branch", ARG_STRING, offsetof(struct execute_args, branch), ARG_NONEMPTY, .max = 64,
+	  .description = "Run in this branch (see checkpoint).", .example = "\"fill_gaps\"" },
 	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
 	  .description = "Start a new interpreter at once, then run code if given. Variables are lost, files kept.",
 	  .example = "true" },
@@ -394,7 +396,8 @@ static int check_input(const struct call *call, const struct execute_args *args,
 static int check(const struct call *call, const struct execute_args *args, struct fail *f)
 {
 	const char *what = call->tool == &tool_execute_terminal ? "command" : "code";
-	static const char *const of_a_new_run[] = { "timeout", "env", "cwd", "restart", "interactive", "rows", "cols" };
+	static const char *const of_a_new_run[] = { "timeout", "env",	      "cwd",  "branch",
+						    "restart", "interactive", "rows", "cols" };
 	if (!args->text && !args->run && !args->restart)
 		return fail_set(f, FAIL_INVALID, "%s is required: a non-empty string (or `run`, for an existing run)",
 				what);
@@ -444,6 +447,7 @@ static struct op *execute_start(struct call *call, const void *data, struct fail
 				   .len = args->text ? strlen(args->text) : 0,
 				   .run = (uint64_t)args->run,
 				   .interrupt = args->interrupt,
+				   .branch = args->branch,
 				   .restart = args->restart,
 				   .input = args->input,
 				   .input_len = args->input ? strlen(args->input) : 0,

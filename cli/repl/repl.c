@@ -46,7 +46,8 @@ struct repl {
 	struct opening *opening;
 	struct opened *opened;
 	char *session;
-	bool own; /* the session is fresh, so it ends with the prompt */
+	char branch[BRANCH_NAME_MAX + 1]; /* in which code runs; "" = the main interpreter */
+	bool own;			  /* the session is fresh, so it ends with the prompt */
 	const struct runtime *runtime;
 	bool lost; /* the session's server has ended */
 
@@ -169,6 +170,8 @@ static void checkpoint(struct repl *r, enum own_line own, const char *rest)
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *name = NULL;
 	struct checkpoint_request request = { .session_id = r->session, .on_done = on_checkpoint, .ctx = r };
+	if (own == OWN_KEEP)
+		*r->branch = '\0';
 	if (r->opened && own_line_request(own, rest, &name, &request, &f) == 0)
 		r->call = attach_checkpoint(opened_attach(r->opened), &request, &f);
 	if (r->call)
@@ -176,11 +179,6 @@ static void checkpoint(struct repl *r, enum own_line own, const char *rest)
 	if (r->opened)
 		r->code = report_fail(&f);
 	next(r);
-}
-
-static bool is_own_line(struct buf *cell)
-{
-	return own_line_of(buf_str(cell), &(const char *){ NULL }) != OWN_NONE;
 }
 
 static void run_cell(struct repl *r)
@@ -191,11 +189,18 @@ static void run_cell(struct repl *r)
 	struct run_request request = { .kind = RUN_CODE, .text = cell, .len = strlen(cell), .interactive = true };
 	if (own == OWN_COMMAND)
 		request = (struct run_request){ .kind = RUN_TERMINAL, .text = rest, .len = strlen(rest) };
+	else if (*r->branch)
+		request.branch = r->branch;
 	block_reset(&r->block);
-	if (own == OWN_CHECKPOINT || own == OWN_UNDO)
+	if (own == OWN_BRANCH) {
+		AUTO(freep) char *told = own_line_enter(rest, r->branch);
+		show_note(r->show, "%s", told);
+		next(r);
+	} else if (own >= OWN_CHECKPOINT) {
 		checkpoint(r, own, rest);
-	else
+	} else {
 		start(r, &request);
+	}
 }
 
 /* Typed text is literal: "<" would otherwise begin the name of a key. */
@@ -372,7 +377,7 @@ static void take_typed(struct repl *r, const char *line, size_t n)
 {
 	bool whole = !r->block.lines && memchr(line, '\n', n); /* pasted, or from the history */
 	add_line(r, line, n);
-	if (block_is_open(&r->block, whole) && !is_own_line(&r->cell))
+	if (block_is_open(&r->block, whole) && !own_line_is(buf_str(&r->cell)))
 		read_line(r);
 	else
 		finish_cell(r);
@@ -387,7 +392,7 @@ static void take_piped(struct repl *r, const char *line, size_t n)
 		return;
 	}
 	add_line(r, line, n);
-	if (block_may_take(&r->block) && !is_own_line(&r->cell))
+	if (block_may_take(&r->block) && !own_line_is(buf_str(&r->cell)))
 		read_line(r);
 	else
 		finish_cell(r);
@@ -424,7 +429,7 @@ static void take_unknown(struct repl *r, const char *line, size_t n)
 					 .len = r->cell.len,
 					 .on_done = on_completeness,
 					 .ctx = r };
-	if (r->block.has_code && !r->block.blank && !is_own_line(&r->cell))
+	if (r->block.has_code && !r->block.blank && !own_line_is(buf_str(&r->cell)))
 		r->call = attach_query(opened_attach(r->opened), &request, &f);
 	if (!r->call)
 		finish_cell(r);

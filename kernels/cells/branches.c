@@ -129,7 +129,9 @@ static void leave(struct branches *all, struct kernel *k, const char *ending, co
 	discard_copy(all, k);
 	list_for_each(run, &all->runs->list, struct run, node)
 		if (run->kind == RUN_EXECUTE && run->state == RUN_QUEUED && run->kernel == k->number)
-			run_end(run, &(struct run_ending){ .ending = ending, .detail = detail });
+			run_end(run, &(struct run_ending){ .ending = ending,
+							   .detail = detail,
+							   .cause = streq(ending, "refused") ? "no_branch" : NULL });
 	kernels_remove(all->kernels, k);
 }
 
@@ -300,7 +302,7 @@ static char *why_not(const struct branches *all, const char *name)
 static void refuse_run(struct run *run, const char *why)
 {
 	AUTO(freep) char *detail = xasprintf("The branch '%s' could not be made. %s", run->branch, why);
-	run_end(run, &(struct run_ending){ .ending = "refused", .detail = detail });
+	run_end(run, &(struct run_ending){ .ending = "refused", .detail = detail, .cause = "no_branch" });
 }
 
 void branches_take(struct branches *all, struct run *run)

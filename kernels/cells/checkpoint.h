@@ -9,7 +9,7 @@
 /* A copy that has not said hello, or has not woken up, within this time is killed. */
 #define CHECKPOINT_PATIENCE_MS 2000
 /* How many times longer PID 1 waits for one that only lacks a processor. */
-#define CHECKPOINT_WAITS_MAX 3
+#define CHECKPOINT_WAITS_MAX 9
 /* Limits for the texts in which the kernel says what a copy lacks. */
 #define CHECKPOINT_LOST_MAX 20
 #define CHECKPOINT_LOST_CHARS 200

@@ -93,6 +93,7 @@ json_t *run_record_encode(const struct run_record *r, bool parts)
 	fields_put_text(out, "state", record_state_name(r->state));
 	fields_put_text_n(out, "text", r->text, r->len);
 	fields_put_text(out, "by", r->by);
+	fields_put_text(out, "branch", r->branch);
 	fields_put_number(out, "queued_ms", r->queued_ms);
 	fields_put_number(out, "started_ms", r->started_ms);
 	fields_put_number(out, "ended_ms", r->ended_ms);
@@ -133,6 +134,7 @@ json_t *journal_event_encode(const struct journal_event *e)
 		fields_put_number(out, "run", e->run);
 		fields_put_text(out, "kind", kind_of(e->run_kind));
 		fields_put_text(out, "by", e->by);
+		fields_put_text(out, "branch", e->branch);
 	}
 	fields_put_text_n(out, "text", e->text, e->len);
 	if (e->kind == JOURNAL_RUN_OUTPUT)

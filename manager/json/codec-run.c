@@ -76,6 +76,7 @@ json_t *run_request_encode(const struct run_request *req)
 		json_object_set_new(out, "env", env_encode(req->env, req->n_env));
 	fields_put_text(out, "cwd", req->cwd);
 	fields_put_text(out, "by", req->by);
+	fields_put_text(out, "branch", req->branch);
 	return out;
 }
 
@@ -229,6 +230,7 @@ void run_outcome_encode(json_t *out, const struct run_result *r)
 	put_numbers(out, r);
 	if (r->cause && !json_object_get(out, "cause"))
 		fields_put_text(out, "cause", cause_name(r->cause));
+	fields_put_text(out, "branch", *r->branch ? r->branch : NULL);
 	fields_put_text(out, "prompt", r->prompt);
 	if (!json_object_get(out, "detail"))
 		fields_put_text(out, "detail", r->detail);
@@ -303,6 +305,9 @@ static void read_texts(struct fields *in, struct run_result *r)
 {
 	const char *cause = fields_text(in, "cause");
 	r->cause = cause ? cause_find(cause) : CAUSE_NONE;
+	const char *branch = fields_text(in, "branch");
+	if (branch)
+		memcpy(r->branch, branch, strnlen(branch, BRANCH_NAME_MAX));
 	r->prompt = fields_copy(in, "prompt");
 	if (r->ending == ENDING_WAITING && !r->prompt)
 		r->prompt = xstrdup("");

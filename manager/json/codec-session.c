@@ -178,6 +178,8 @@ static json_t *status_encode(const struct session_status *l)
 	fields_put_number(out, "more_variables", l->more);
 	if (l->checkpoints)
 		json_object_set_new(out, "checkpoints", checkpoints_encode(l->checkpoints, l->n_checkpoints));
+	if (l->branches)
+		json_object_set_new(out, "branches", checkpoints_encode(l->branches, l->n_branches));
 	fields_put_text(out, "no_checkpoints", l->no_checkpoints);
 	return out;
 }

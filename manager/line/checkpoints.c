@@ -44,12 +44,26 @@ static char *name_of(const json_t *object)
 	return name && checkpoint_name_valid(name) ? xstrdup(name) : NULL;
 }
 
+static size_t read_runs(uint64_t *to, const json_t *list)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < MIN(json_array_size(list), (size_t)CHECKPOINT_RUNS_MAX); i++)
+		if (json_integer_value(json_array_get(list, i)) > 0)
+			to[n++] = (uint64_t)json_integer_value(json_array_get(list, i));
+	return n;
+}
+
 static void read_one(struct checkpoint_info *ret, const json_t *said)
 {
-	*ret = (struct checkpoint_info){ .name = name_of(said),
-					 .run = count_of(said, "run"),
-					 .age_ms = count_of(said, "age_ms"),
-					 .bytes = count_of(said, "bytes") };
+	const char *state = json_string_value(json_object_get(said, "state"));
+	*ret = (struct checkpoint_info){
+		.name = name_of(said),
+		.state = state ? xstrdup(streq(state, "busy") || streq(state, "starting") ? state : "ready") : NULL,
+		.run = count_of(said, "run"),
+		.age_ms = count_of(said, "age_ms"),
+		.bytes = count_of(said, "bytes")
+	};
+	ret->n_runs = read_runs(ret->runs, json_object_get(said, "runs"));
 	read_texts(&ret->lost, json_object_get(said, "lost"));
 }
 
@@ -66,15 +80,12 @@ struct checkpoint_info *checkpoints_read_list(const json_t *list, size_t *ret_n)
 
 struct restored *checkpoints_read_restored(const json_t *said)
 {
-	const json_t *missing = json_object_get(said, "missing");
 	if (!json_is_object(said))
 		return NULL;
 	struct restored *r = new0(struct restored);
 	r->run = count_of(said, "run");
 	r->name = name_of(said);
-	for (size_t i = 0; i < MIN(json_array_size(missing), (size_t)CHECKPOINT_RUNS_MAX); i++)
-		if (json_integer_value(json_array_get(missing, i)) > 0)
-			r->missing[r->n_missing++] = (uint64_t)json_integer_value(json_array_get(missing, i));
+	r->n_missing = read_runs(r->missing, json_object_get(said, "missing"));
 	read_texts(&r->lost, json_object_get(said, "lost"));
 	read_texts(&r->files, json_object_get(said, "files"));
 	r->more_files = json_is_true(json_object_get(said, "more_files"));
@@ -85,25 +96,47 @@ struct restored *checkpoints_read_restored(const json_t *said)
 
 static int check(const struct dispatch *d, const struct checkpoint_wish *wish, struct fail *f)
 {
-	if (wish->name && !checkpoint_name_valid(wish->name)) {
-		fail_set(f, FAIL_INVALID, "the name of the checkpoint is not valid");
+	bool branches = wish->action == CHECKPOINT_BRANCH || wish->action == CHECKPOINT_KEEP;
+	if (wish->name && wish->action != CHECKPOINT_BRANCH && !checkpoint_name_valid(wish->name)) {
+		fail_set(f, FAIL_INVALID, "the name of the %s is not valid", branches ? "branch" : "checkpoint");
 		return fail_hint(f, CHECKPOINT_NAME_RULE);
 	}
-	if (wish->action == CHECKPOINT_SAVE && !wish->name)
-		return fail_set(f, FAIL_INVALID, "a checkpoint needs a name");
-	if (!d->open || d->has_checkpoints)
+	if ((wish->action == CHECKPOINT_SAVE || branches) && !wish->name)
+		return fail_set(f, FAIL_INVALID, "a %s needs a name", branches ? "branch" : "checkpoint");
+	if (!d->open || (branches ? d->has_branches : d->has_checkpoints))
 		return 0; /* query_send_frame() checks the rest */
 	cause_set(f, FAIL_INVALID, CAUSE_OLD_SESSION,
-		  "this session was created by an older Husk, which does not support checkpoints");
+		  "this session was created by an older Husk, which does not support %s",
+		  branches ? "branches" : "checkpoints");
 	return fail_hint(f, "Rebuild the images, then create a new session.");
+}
+
+/* PID 1 refuses the tenth name and all that follow. */
+#define NAMES_MAX 10
+
+/* Names between commas or blanks. */
+static json_t *split(const char *names)
+{
+	static const char between[] = ", \t\n";
+	json_t *list = json_array();
+	for (const char *p = names + strspn(names, between); *p && json_array_size(list) < NAMES_MAX;
+	     p += strspn(p, between)) {
+		size_t n = strcspn(p, between);
+		json_array_append_new(list, json_stringn(p, MIN(n, (size_t)BRANCH_NAME_MAX + 1)));
+		p += n;
+	}
+	return list;
 }
 
 int checkpoints_start(struct query_waiter *a, struct dispatch *d, const struct checkpoint_wish *wish, struct fail *f)
 {
 	if (check(d, wish, f) < 0)
 		return -1;
-	json_auto_t *request =
-		json_pack("{s:s, s:s*}", "action", checkpoint_action_name(wish->action), "name", wish->name);
+	bool several = wish->action == CHECKPOINT_BRANCH;
+	json_auto_t *request = json_pack("{s:s, s:s*}", "action", checkpoint_action_name(wish->action), "name",
+					 several ? NULL : wish->name);
+	if (several)
+		json_object_set_new(request, "names", split(wish->name));
 	if (!wish->name)
 		json_object_set_new(request, "run", json_integer((json_int_t)MIN(wish->run, UINT32_MAX)));
 	return query_start_json(a, d, FRAME_CHECKPOINT, request, f);
@@ -113,11 +146,11 @@ int checkpoints_start(struct query_waiter *a, struct dispatch *d, const struct c
 static void hint_list(struct fail *f, const struct checkpoint_answer *a)
 {
 	AUTO(buf_release) struct buf text = { 0 };
-	if (!a->n_checkpoints) {
+	if (!a->n_checkpoints && !a->n_branches) {
 		fail_hint(f, "There are no checkpoints.");
 		return;
 	}
-	buf_add_str(&text, "There are these:");
+	buf_add_str(&text, a->n_checkpoints ? "There are these:" : "There are no checkpoints");
 	for (size_t i = 0; i < a->n_checkpoints; i++) {
 		const struct checkpoint_info *c = &a->checkpoints[i];
 		if (c->name)
@@ -126,6 +159,8 @@ static void hint_list(struct fail *f, const struct checkpoint_answer *a)
 		else
 			buf_printf(&text, "%s run %llu", i ? "," : "", (unsigned long long)c->run);
 	}
+	for (size_t i = 0; i < a->n_branches; i++)
+		buf_printf(&text, "%s '%s'", i ? "," : "; branches:", a->branches[i].name ? a->branches[i].name : "");
 	buf_add_str(&text, ".");
 	fail_hint(f, "%s", buf_str(&text));
 }
@@ -138,7 +173,7 @@ static int read_status(const json_t *said, const struct checkpoint_answer *a, st
 		return 0;
 	if (status && streq(status, "busy")) {
 		cause_set(f, FAIL_BUSY, CAUSE_INTERPRETER_BUSY, "the interpreter is busy");
-		return fail_hint(f, "Try again when its cells have ended.");
+		return fail_hint(f, "%s%sTry again when its cells have ended.", why ? why : "", why ? " " : "");
 	}
 	if (status && streq(status, "cannot")) {
 		cause_set(f, FAIL_INVALID, CAUSE_CANNOT_ANSWER, "this session cannot have checkpoints: %s",
@@ -155,10 +190,12 @@ int checkpoints_read(const json_t *said, struct checkpoint_answer *ret, struct f
 {
 	*ret = (struct checkpoint_answer){ 0 };
 	ret->checkpoints = checkpoints_read_list(json_object_get(said, "checkpoints"), &ret->n_checkpoints);
+	ret->branches = checkpoints_read_list(json_object_get(said, "branches"), &ret->n_branches);
 	if (read_status(said, ret, f) < 0)
 		return -1;
 	ret->restored = checkpoints_read_restored(json_object_get(said, "restored"));
 	ret->note = text_of(json_object_get(said, "note"), NOTE_CHARS);
+	read_texts(&ret->dropped, json_object_get(said, "dropped"));
 	if (json_object_get(said, "name")) {
 		ret->saved = new0(struct checkpoint_info);
 		read_one(ret->saved, said);

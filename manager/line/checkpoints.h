@@ -9,7 +9,7 @@ struct json_t;
 
 struct checkpoint_wish {
 	enum checkpoint_action action;
-	const char *name; /* NULL = run is set instead; NULL as a name of a save is refused */
+	const char *name; /* or several for CHECKPOINT_BRANCH; NULL = run is set instead */
 	uint64_t run;
 };
 

@@ -32,6 +32,7 @@ struct dispatch {
 	uint64_t version;     /* protocol version of PID 1; 0 until its first hello */
 	bool has_queries;     /* PID 1 supports queries */
 	bool has_checkpoints; /* PID 1 supports checkpoints */
+	bool has_branches;    /* PID 1 supports branches */
 	bool links;	      /* PID 1 creates hard links on import */
 	bool has_files;	      /* PID 1 supports requests about files in place */
 	bool has_streams;     /* PID 1 supports streams */

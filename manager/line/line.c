@@ -178,6 +178,7 @@ static int on_hello(struct line *l, const struct wire_frame *frame)
 	l->dispatch.has_programs = hello.has_programs;
 	l->dispatch.has_queries = hello.queries;
 	l->dispatch.has_checkpoints = hello.checkpoints;
+	l->dispatch.has_branches = hello.branches;
 	l->dispatch.links = hello.links;
 	l->dispatch.has_files = hello.files;
 	l->dispatch.has_streams = hello.streams;

@@ -16,6 +16,7 @@ struct recorded_run {
 	const char *by; /* the program that started it, for people; NULL = unknown */
 	uint64_t client;
 	bool detached;
+	const char *branch; /* of its interpreter; NULL = the main one, or unknown */
 };
 
 struct recorder {

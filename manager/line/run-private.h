@@ -37,7 +37,8 @@ struct run {
 	struct dispatch *dispatch;
 	uint32_t call;
 	enum run_kind kind;
-	uint64_t timeout_seconds; /* 0 = unknown, started by an earlier server */
+	char branch[BRANCH_NAME_MAX + 1]; /* of its interpreter; "" = the main one */
+	uint64_t timeout_seconds;	  /* 0 = unknown, started by an earlier server */
 	uint64_t started_ms;
 	uint64_t began_ms;	   /* when it became the first of its kind, about when PID 1 started it; 0 = not yet */
 	struct run_waiter *waiter; /* NULL = kept or abandoned */
@@ -83,6 +84,11 @@ struct run_waiter *run_take_waiter(struct run *run);
 void run_shown(struct run *run);
 /* From now on the waiter waits for the end. The timer guards against a PID 1 that does not report it. */
 void run_guard(struct run *run);
+
+/* Branches. The name is not too long afterwards; -1 with f. */
+int run_check_branch(const struct dispatch *d, const struct run_spec *spec, struct fail *f);
+/* An earlier run of its kind, and of its branch if it is a cell, has not ended. */
+bool run_is_behind(const struct run *run);
 
 /* Passes an output frame on to the waiter. */
 void run_show_output(struct run *run, const struct wire_frame *frame);

@@ -21,7 +21,8 @@ void run_record_begin(struct run *run, const struct run_spec *spec)
 					   .len = spec->len,
 					   .by = spec->by,
 					   .client = run->client,
-					   .detached = run->detached });
+					   .detached = run->detached,
+					   .branch = *run->branch ? run->branch : NULL });
 	if (run->began_ms)
 		run_record_start(run);
 }
@@ -40,7 +41,8 @@ void run_record_replay(struct run *run, const struct wire_call *call)
 					 .kind = run->kind,
 					 .by = *call->by ? call->by : NULL,
 					 .client = run->client,
-					 .detached = call->detached };
+					 .detached = call->detached,
+					 .branch = *call->branch ? call->branch : NULL };
 	if (!recorder)
 		return;
 	if (run->inherited)

@@ -37,15 +37,11 @@ struct run *run_find(struct dispatch *d, uint64_t call)
  * to have begun. */
 static void note_beginnings(struct dispatch *d)
 {
-	bool busy[RUN_INSTALL + 1] = { false };
 	list_for_each(run, &d->runs, struct run, node) {
-		if (run->ended)
+		if (run->ended || run->began_ms || run_is_behind(run))
 			continue;
-		if (!busy[run->kind] && !run->began_ms) {
-			run->began_ms = loop_now_ms();
-			run_record_start(run);
-		}
-		busy[run->kind] |= !run->beside;
+		run->began_ms = loop_now_ms();
+		run_record_start(run);
 	}
 }
 
@@ -84,6 +80,7 @@ static struct run_result take_result(struct run *run)
 	struct run_result result = run->result;
 	run->result = (struct run_result){ 0 };
 	result.run = run->call;
+	memcpy(result.branch, run->branch, sizeof(result.branch));
 	if (!run->after_kept)
 		result.behind = 0;
 	const struct run *ahead = result.behind ? run_find(run->dispatch, result.behind) : NULL;
@@ -131,6 +128,7 @@ static void tell_kept(struct dispatch *d, struct run_result *result, const struc
 					      .queued = !run->began_ms && !run->prompt.begun,
 					      .queue_reported = run->queue_reported,
 					      .age_ms = loop_now_ms() - run->started_ms };
+		memcpy(e->result.branch, run->branch, sizeof(run->branch));
 		run->queue_reported = e->queued;
 		if (!ended)
 			continue;
@@ -148,6 +146,7 @@ static struct run *begin_again(struct dispatch *d, struct run *run, const struct
 	 * lost. */
 	if (!run)
 		return NULL;
+	memcpy(run->branch, call.branch, sizeof(run->branch));
 	run_record_replay(run, &call);
 	run_prompt_restart(run);
 	run->ended = false;
@@ -432,6 +431,7 @@ static int put_request(struct buf *request, const struct dispatch *d, uint32_t c
 						.len = spec->len,
 						.env = spec->env,
 						.cwd = spec->cwd,
+						.branch = spec->branch,
 						.restart = spec->restart,
 						.interactive = spec->interactive,
 						.rows = spec->rows,
@@ -518,6 +518,8 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 			  bytes >> 10, RUNS_MAX, QUEUE_BYTES_MAX >> 10);
 		return 0;
 	}
+	if (run_check_branch(d, spec, f) < 0)
+		return 0;
 	if (spec->len > CODE_BYTES_MAX || put_request(&request, d, d->last_call + 1, spec) < 0) {
 		cause_set(f, FAIL_INVALID, CAUSE_TOO_LONG,
 			  "the %s is too long (%zu bytes, at most %u) or not valid UTF-8",
@@ -526,6 +528,8 @@ uint32_t run_start(struct dispatch *d, const struct run_spec *spec, struct run_w
 	}
 	struct run *run = run_new(d, dispatch_number(d), spec->kind);
 	run->timeout_seconds = spec->timeout_seconds;
+	if (spec->branch)
+		memcpy(run->branch, spec->branch, strlen(spec->branch));
 	run_prompt_begin(run, spec);
 	run->request = request;
 	request = (struct buf){ 0 };
@@ -557,7 +561,7 @@ static void on_refused(struct run *run)
 	AUTO(run_result_release) struct run_result result = { 0 };
 	AUTO(fail_release) struct fail f = { 0 };
 	collect_finish(run->collect, &result);
-	bool invalid = result.cause == CAUSE_NO_DIRECTORY;
+	bool invalid = result.cause == CAUSE_NO_DIRECTORY || result.cause == CAUSE_NO_BRANCH;
 	cause_set(&f, invalid ? FAIL_INVALID : FAIL_BUSY, invalid ? result.cause : CAUSE_QUEUE_FULL, "%s",
 		  result.detail ? result.detail : "the session refused the run");
 	dispatch_ack(run->dispatch, run->call);

@@ -48,6 +48,7 @@ struct run_spec {
 	size_t len;
 	const struct strv *env;		    /* NAME=value, for this run only; NULL = none */
 	const char *cwd;		    /* for a command; NULL = none */
+	const char *branch;		    /* for a cell; NULL = the main interpreter */
 	bool restart;			    /* for a cell: start a new interpreter */
 	bool interactive;		    /* may prompt: see ENDING_WAITING and run_input() */
 	int rows, cols;			    /* terminal of an interactive command; 0 = 24 and 80 */

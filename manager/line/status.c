@@ -121,6 +121,7 @@ int status_frame(struct dispatch *d, const struct wire_frame *frame)
 	read_disks(&status, json_object_get(info, "disks"));
 	read_variables(&status, json_object_get(info, "variables"));
 	status.checkpoints = checkpoints_read_list(json_object_get(info, "checkpoints"), &status.n_checkpoints);
+	status.branches = checkpoints_read_list(json_object_get(info, "branches"), &status.n_branches);
 	if (json_object_get(info, "no_checkpoints"))
 		status.no_checkpoints = text_of(info, "no_checkpoints");
 	/* A callback may start another request, which waits for an answer of its own. */

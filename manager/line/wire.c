@@ -1,4 +1,5 @@
 #include "manager/line/wire.h"
+#include "kernels/checkpoint-name.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -175,6 +176,7 @@ int wire_put_run(struct buf *out, uint32_t call, const struct wire_run *run)
 		json_put_int(&text, "cols", run->cols);
 	put_text(&text, "cwd", run->cwd);
 	put_text(&text, "by", run->by);
+	put_text(&text, "branch", run->branch);
 	put_flag(&text, "restart", run->restart);
 	put_flag(&text, "interactive", run->interactive);
 	put_flag(&text, "detached", run->detached);
@@ -382,6 +384,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.has_programs = json_is_true(json_object_get(hello, "programs")),
 		.queries = json_is_true(json_object_get(hello, "queries")),
 		.checkpoints = json_is_true(json_object_get(hello, "checkpoints")),
+		.branches = json_is_true(json_object_get(hello, "branches")),
 		.links = json_is_true(json_object_get(hello, "links")),
 		.files = json_is_true(json_object_get(hello, "files")),
 		.streams = json_is_true(json_object_get(hello, "streams")),
@@ -461,6 +464,9 @@ struct wire_call wire_read_call(const struct wire_frame *frame)
 		utf8_clean_name(&clean, by);
 	size_t n = MIN(clean.len, (size_t)RUN_BY_MAX);
 	memcpy(ret.by, buf_str(&clean), n - utf8_partial_end(clean.data, n));
+	const char *branch = json_string_value(json_object_get(call, "branch"));
+	if (branch && checkpoint_name_valid(branch))
+		memcpy(ret.branch, branch, strlen(branch));
 	return ret;
 }
 

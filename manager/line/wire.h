@@ -43,6 +43,7 @@ struct wire_run {
 	uint64_t keep_over;		     /* PID 1 keeps text of more bytes than this in the session */
 	const struct strv *env;		     /* NAME=value; NULL = none */
 	const char *cwd;		     /* NULL = none */
+	const char *branch;		     /* for a cell; NULL = the main interpreter */
 	bool restart;			     /* for a cell: start a new interpreter */
 	bool interactive;		     /* may prompt */
 	int rows, cols;			     /* terminal of an interactive command; 0 = PID 1's default */
@@ -213,6 +214,7 @@ struct wire_hello {
 	bool has_programs;	/* supports consoles with pipes */
 	bool queries;		/* supports QUERY frames */
 	bool checkpoints;	/* supports CHECKPOINT frames */
+	bool branches;		/* PID 1 supports branches */
 	bool links;		/* supports ENTRY_LINK */
 	bool files;		/* supports requests about files in place */
 	bool streams;		/* supports streams */
@@ -282,8 +284,9 @@ int wire_put_query(struct buf *out, uint32_t number, const struct wire_query *qu
 /* The contents of a CALL frame, which announces a replayed run. */
 struct wire_call {
 	enum run_kind kind;
-	uint32_t told;		 /* the last mark that was reported, as far as PID 1 knows */
-	char by[RUN_BY_MAX + 1]; /* as in wire_run, clean UTF-8; "" = unknown */
+	uint32_t told;			  /* the last mark that was reported, as far as PID 1 knows */
+	char by[RUN_BY_MAX + 1];	  /* as in wire_run, clean UTF-8; "" = unknown */
+	char branch[BRANCH_NAME_MAX + 1]; /* "" = the main interpreter */
 	bool detached;
 };
 struct wire_call wire_read_call(const struct wire_frame *frame);

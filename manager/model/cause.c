@@ -50,6 +50,7 @@ static const char *const names[CAUSE_COUNT] = {
 	[CAUSE_ENV_NAME] = "env_name",
 	[CAUSE_ENV_SIZE] = "env_size",
 	[CAUSE_NO_DIRECTORY] = "no_directory",
+	[CAUSE_NO_BRANCH] = "no_branch",
 	[CAUSE_NOT_PROVEN] = "not_proven",
 	[CAUSE_NO_FENCE] = "no_fence",
 	[CAUSE_NO_RUN] = "no_run",

@@ -60,6 +60,7 @@ enum cause {
 	CAUSE_ENV_NAME,
 	CAUSE_ENV_SIZE,
 	CAUSE_NO_DIRECTORY, /* the directory to start in does not exist */
+	CAUSE_NO_BRANCH,    /* the branch that a run names cannot be made, or has ended */
 	CAUSE_NOT_PROVEN,   /* the session failed its probe, or the probe could not be run */
 	CAUSE_NO_FENCE,	    /* the firewall rules cannot be set, and the network is refused without them */
 	CAUSE_NO_RUN,

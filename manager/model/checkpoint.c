@@ -2,9 +2,11 @@
 
 #include "base/alloc.h"
 
-static const char *const names[CHECKPOINT_ACTIONS] = {
-	[CHECKPOINT_SAVE] = "save", [CHECKPOINT_UNDO] = "undo", [CHECKPOINT_DROP] = "drop"
-};
+static const char *const names[CHECKPOINT_ACTIONS] = { [CHECKPOINT_SAVE] = "save",
+						       [CHECKPOINT_UNDO] = "undo",
+						       [CHECKPOINT_BRANCH] = "branch",
+						       [CHECKPOINT_KEEP] = "keep",
+						       [CHECKPOINT_DROP] = "drop" };
 
 const char *checkpoint_action_name(enum checkpoint_action action)
 {
@@ -22,8 +24,16 @@ enum checkpoint_action checkpoint_action_find(const char *name)
 void checkpoint_info_release(struct checkpoint_info *c)
 {
 	free(c->name);
+	free(c->state);
 	strv_release(&c->lost);
 	*c = (struct checkpoint_info){ 0 };
+}
+
+void checkpoint_infos_free(struct checkpoint_info *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		checkpoint_info_release(&v[i]);
+	free(v);
 }
 
 struct restored *restored_free(struct restored *r)
@@ -63,8 +73,8 @@ void checkpoint_answer_release(struct checkpoint_answer *a)
 	free(a->saved);
 	restored_free(a->restored);
 	free(a->note);
-	for (size_t i = 0; i < a->n_checkpoints; i++)
-		checkpoint_info_release(&a->checkpoints[i]);
-	free(a->checkpoints);
+	strv_release(&a->dropped);
+	checkpoint_infos_free(a->checkpoints, a->n_checkpoints);
+	checkpoint_infos_free(a->branches, a->n_branches);
 	*a = (struct checkpoint_answer){ 0 };
 }

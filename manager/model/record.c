@@ -20,6 +20,8 @@ const char *journal_kind_name(enum journal_kind kind)
 		[JOURNAL_CHECKPOINT_SAVED] = "checkpoint.saved",
 		[JOURNAL_CHECKPOINT_RESTORED] = "checkpoint.restored",
 		[JOURNAL_CHECKPOINT_DROPPED] = "checkpoint.dropped",
+		[JOURNAL_BRANCH_MADE] = "branch.made",
+		[JOURNAL_BRANCH_KEPT] = "branch.kept",
 		[JOURNAL_NETWORK] = "network.connection",
 		[JOURNAL_LIMIT_REACHED] = "limit.reached",
 		[JOURNAL_GAP] = "gap",

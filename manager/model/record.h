@@ -38,8 +38,9 @@ struct run_record {
 	enum run_kind kind;
 	const char *text; /* the code or command; NULL = not kept */
 	size_t len;
-	const char *by;	 /* the program that started it; NULL = unknown */
-	uint64_t client; /* as in run_request */
+	const char *by;	    /* the program that started it; NULL = unknown */
+	const char *branch; /* of its interpreter; NULL = the main one */
+	uint64_t client;    /* as in run_request */
 	bool detached;
 	enum record_state state;
 	uint64_t queued_ms, started_ms, ended_ms; /* wall clock; 0 = not yet, or unknown */
@@ -82,7 +83,9 @@ enum journal_kind {
 	JOURNAL_FILES_EXPORTED,
 	JOURNAL_CHECKPOINT_SAVED,    /* on request; automatic ones are not reported */
 	JOURNAL_CHECKPOINT_RESTORED, /* by an undo; run.ended has what took the place of a dead interpreter */
-	JOURNAL_CHECKPOINT_DROPPED,
+	JOURNAL_CHECKPOINT_DROPPED,  /* or a branch */
+	JOURNAL_BRANCH_MADE,	     /* one or more, on request; a run also makes the branch that it names */
+	JOURNAL_BRANCH_KEPT,
 	JOURNAL_NETWORK, /* a connection through the gate has ended, or was refused */
 	JOURNAL_LIMIT_REACHED,
 	JOURNAL_GAP, /* events are missing here; only readers get it */
@@ -107,7 +110,8 @@ struct journal_event {
 	/* The run of a run.* or limit.reached event; 0 = none. */
 	uint64_t run;
 	enum run_kind run_kind;
-	const char *by; /* NULL = unknown */
+	const char *by;	    /* NULL = unknown */
+	const char *branch; /* of its interpreter; NULL = the main one */
 	bool detached;
 	/* run.queued: the code (NULL = not kept). run.output: the text. run.prompt: the prompt. files.*: the path in
 	 * the session. checkpoint.*: its name; NULL = automatic. limit.reached: memory, time, disk, idle or lifetime.

@@ -59,12 +59,13 @@ struct earlier_result;
 
 struct run_result {
 	enum ending ending;
-	uint64_t run;		/* its number in the session */
-	uint64_t behind;	/* the run without a waiter that it had to wait for; 0 = none */
-	bool behind_prompts;	/* that run waits for input */
-	bool queued;		/* it is still queued */
-	char *prompt;		/* ENDING_WAITING: the prompt; may be empty */
-	bool password;		/* ENDING_WAITING: input is not echoed */
+	uint64_t run;			  /* its number in the session */
+	char branch[BRANCH_NAME_MAX + 1]; /* of the interpreter that ran it; "" = the main one */
+	uint64_t behind;		  /* the run without a waiter that it had to wait for; 0 = none */
+	bool behind_prompts;		  /* that run waits for input */
+	bool queued;			  /* it is still queued */
+	char *prompt;			  /* ENDING_WAITING: the prompt; may be empty */
+	bool password;			  /* ENDING_WAITING: input is not echoed */
 	enum cause cause;	/* cause of an ending that the manager decided; CAUSE_NONE if it came from PID 1 */
 	char *detail;		/* one sentence: what happened and what is left; NULL if there is nothing to say */
 	struct run_part *parts; /* everything below, in the order it was produced; result and error at most once */

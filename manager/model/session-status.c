@@ -12,9 +12,8 @@ void session_status_release(struct session_status *s)
 		free(s->variables[i].shape);
 	}
 	free(s->variables);
-	for (size_t i = 0; i < s->n_checkpoints; i++)
-		checkpoint_info_release(&s->checkpoints[i]);
-	free(s->checkpoints);
+	checkpoint_infos_free(s->checkpoints, s->n_checkpoints);
+	checkpoint_infos_free(s->branches, s->n_branches);
 	free(s->no_checkpoints);
 	*s = (struct session_status){ 0 };
 }

@@ -32,6 +32,8 @@ struct session_status {
 	uint64_t more;			     /* how many variables are not listed */
 	struct checkpoint_info *checkpoints; /* the oldest first */
 	size_t n_checkpoints;
+	struct checkpoint_info *branches;
+	size_t n_branches;
 	char *no_checkpoints; /* why there are none, or no new ones; NULL = there may be */
 };
 

@@ -44,7 +44,7 @@ struct record {
 	uint64_t queued_ms, started_ms, ended_ms;
 	const char *ending; /* NULL = not ended */
 	enum cause cause;
-	char *by, *text, *detail;
+	char *by, *branch, *text, *detail;
 	size_t len;
 	struct run_result result; /* without texts and displays */
 	bool has_result;

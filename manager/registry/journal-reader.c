@@ -175,6 +175,7 @@ static void tell_event(struct journal_reader *r, struct event *e)
 		event.run = record->number;
 		event.run_kind = record->kind;
 		event.by = record->by;
+		event.branch = record->branch;
 		event.detached = record->detached;
 	}
 	if (queued) {

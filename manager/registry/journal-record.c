@@ -92,6 +92,7 @@ void record_free(struct record *r)
 	run_result_release(&r->result);
 	forget_answers(r);
 	free(r->by);
+	free(r->branch);
 	free(r->text);
 	free(r->detail);
 	free(r);
@@ -178,6 +179,7 @@ static struct record *on_queued(void *ctx, const struct recorded_run *run)
 	r->client = run->client;
 	r->detached = run->detached;
 	r->by = copy(run->by);
+	r->branch = copy(run->branch);
 	r->queued_ms = store_now_ms();
 	if (run->text && run->len <= share_of(j)) {
 		r->text = xstrndup(run->text, run->len);
@@ -196,7 +198,9 @@ static struct record *on_queued(void *ctx, const struct recorded_run *run)
 static void on_known(struct record *r, const struct recorded_run *run)
 {
 	free(r->by);
+	free(r->branch);
 	r->by = copy(run->by);
+	r->branch = copy(run->branch);
 	r->client = run->client;
 	r->detached = run->detached;
 }
@@ -458,6 +462,7 @@ struct run_record record_view(const struct record *r)
 				    .text = r->text,
 				    .len = r->len,
 				    .by = r->by,
+				    .branch = r->branch,
 				    .client = r->client,
 				    .detached = r->detached,
 				    .state = r->state,

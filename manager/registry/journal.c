@@ -296,9 +296,9 @@ void journal_file(struct journal *j, bool imported, const char *path, uint64_t s
 void journal_checkpoint(struct journal *j, enum checkpoint_action action, const char *name, uint64_t run)
 {
 	static const enum journal_kind kinds[] = {
-		[CHECKPOINT_SAVE] = JOURNAL_CHECKPOINT_SAVED,
-		[CHECKPOINT_UNDO] = JOURNAL_CHECKPOINT_RESTORED,
-		[CHECKPOINT_DROP] = JOURNAL_CHECKPOINT_DROPPED,
+		[CHECKPOINT_SAVE] = JOURNAL_CHECKPOINT_SAVED,	[CHECKPOINT_UNDO] = JOURNAL_CHECKPOINT_RESTORED,
+		[CHECKPOINT_DROP] = JOURNAL_CHECKPOINT_DROPPED, [CHECKPOINT_BRANCH] = JOURNAL_BRANCH_MADE,
+		[CHECKPOINT_KEEP] = JOURNAL_BRANCH_KEPT,
 	};
 	struct event *e = event_new(j, kinds[action], /* record= */ NULL);
 	if (name)

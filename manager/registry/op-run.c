@@ -20,7 +20,7 @@ struct run_op {
 	struct strv env;
 	char *env_names, *cwd;
 	char *input; /* may be a secret */
-	char *by, *task_face;
+	char *by, *task_face, *branch;
 	struct run_waiter waiter;
 	enum run_kind kind;
 	uint32_t number;
@@ -291,6 +291,7 @@ static int begin(struct run_op *o, const char *text, struct fail *f)
 		.len = request->len,
 		.env = &o->env,
 		.cwd = o->cwd,
+		.branch = o->branch,
 		.restart = request->restart,
 		.interactive = request->interactive,
 		.rows = request->rows,
@@ -431,6 +432,7 @@ static void run_op_free(struct op *op)
 	free(o->env_names);
 	free(o->cwd);
 	free(o->by);
+	free(o->branch);
 	free(o->task_face);
 	if (o->input)
 		explicit_bzero(o->input, o->request.input_len);
@@ -464,6 +466,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	o->env_names = env_names(req->env, req->n_env);
 	o->cwd = req->cwd ? xstrdup(req->cwd) : NULL;
 	o->by = req->by ? copy_name(req->by) : NULL;
+	o->branch = req->branch ? xstrdup(req->branch) : NULL;
 	o->task_face = req->task_face ? xstrdup(req->task_face) : NULL;
 	o->input = req->input ? xstrndup(req->input, req->input_len) : NULL;
 	struct op *op = op_begin(&o->op, req->session_id, f);
@@ -473,7 +476,7 @@ struct op *manager_run(struct conversation *c, const struct run_request *req, st
 	if (op->wanted && req->text)
 		o->text = xstrndup(req->text, req->len);
 	o->request.text = o->request.session_id = o->request.cwd = o->request.input = NULL;
-	o->request.by = o->request.task_face = NULL;
+	o->request.by = o->request.task_face = o->request.branch = NULL;
 	o->request.env = NULL;
 	return op;
 }

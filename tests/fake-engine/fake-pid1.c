@@ -119,6 +119,7 @@ static void say_hello(struct engine_stream *s, struct fake_container *c)
 	json_object_set_new(hello, "queries", json_boolean(!fake_is_old));
 	json_object_set_new(hello, "files", json_boolean(!fake_is_old));
 	json_object_set_new(hello, "checkpoints", json_boolean(!fake_is_old));
+	json_object_set_new(hello, "branches", json_boolean(!fake_is_old));
 	if (*p->session)
 		json_object_set_new(hello, "session", json_string(p->session));
 	if (p->lifetime)
@@ -194,17 +195,28 @@ static void answer(struct engine_stream *s, struct fake_container *c, uint32_t n
 		fake_send(s, FRAME_ANSWER, number, code, strlen(code));
 }
 
-/* It has one checkpoint, "a", after run 1. */
+/* It has one checkpoint, "a", after run 1. Two branches can be made, and "a" can be kept. */
 static void answer_checkpoint(struct engine_stream *s, uint32_t number, const json_t *request)
 {
 	const char *action = json_string_value(json_object_get(request, "action"));
 	const char *name = json_string_value(json_object_get(request, "name"));
 	static const char one[] = "{\"name\":\"a\",\"run\":1,\"age_ms\":7,\"bytes\":4096,\"lost\":[\"a thread\"]}";
-	if (name ? !streq(name, "a") : json_integer_value(json_object_get(request, "run")) != 1)
+	if (streq(action, "branch"))
+		fake_send_text(
+			s, FRAME_ANSWER, number,
+			"{\"status\":\"%s\",\"why\":\"No.\",\"checkpoints\":[],\"branches\":[{\"name\":\"a\",\"state\":\"ready\","
+			"\"run\":3,\"runs\":[2,3],\"age_ms\":7,\"bytes\":4096}]}",
+			json_array_size(json_object_get(request, "names")) == 2 ? "ok" : "invalid");
+	else if (name ? !streq(name, "a") : json_integer_value(json_object_get(request, "run")) != 1)
 		fake_send_text(s, FRAME_ANSWER, number,
 			       "{\"status\":\"none\",\"why\":\"There is none.\",\"checkpoints\":[%s]}", one);
 	else if (streq(action, "save"))
 		fake_send_text(s, FRAME_ANSWER, number, "{\"status\":\"ok\",\"checkpoints\":[%s],%s", one, one + 1);
+	else if (streq(action, "keep"))
+		fake_send_text(
+			s, FRAME_ANSWER, number,
+			"{\"status\":\"ok\",\"note\":\"Kept.\",\"dropped\":[\"b\"],\"restored\":{\"run\":3,\"name\":\"a\","
+			"\"missing\":[4]}}");
 	else if (streq(action, "undo"))
 		fake_send_text(
 			s, FRAME_ANSWER, number,

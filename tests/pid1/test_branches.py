@@ -1,5 +1,8 @@
 """Branches of the kernel: made, run side by side, kept, dropped, and how they end."""
 
+import os
+import random
+import signal
 import time
 
 import frames
@@ -247,6 +250,26 @@ def test_a_branch_that_does_not_come_is_refused(start, why):
     assert client.checkpoint("branch", names=["b", "c"])["status"] == "failed"
     assert client.execute("print(x)").out == b"1\n" and not branches(client)
     while "exit" in why and len(processes(box)) > 1:
+        time.sleep(0.01)
+
+
+def test_processes_killed_at_any_moment_leave_a_working_session(start):
+    """The main interpreter, a copy in the making, a branch or a checkpoint."""
+    box, client = start()
+    numbers = random.Random(1)
+    for step in range(24):
+        client.execute("x = 1")
+        client.checkpoint("save", name="s")
+        client.queries += 1
+        client.send(frames.CHECKPOINT, client.queries, {"action": "branch", "names": ["a", "b"]})
+        time.sleep(numbers.random() * 0.02)
+        os.kill(int(numbers.choice(processes(box))), signal.SIGKILL)
+        assert client.answer(client.queries)["status"] in ("ok", "failed", "busy")
+        assert client.execute("print(7)").out == b"7\n"
+        for name in branches(client):
+            assert client.execute("print(7)", branch=name).out == b"7\n" and client.checkpoint("drop", name=name)["status"] == "ok"
+    client.checkpoint("drop", name="s")
+    while len(processes(box)) > 1:
         time.sleep(0.01)
 
 

@@ -455,6 +455,7 @@ LONG = {
     "chaos": long_work("chaos", "chaos"),
     "kills": long_work("e2e", "kills"),
     "soak": long_work("e2e", "soak"),
+    "undo": pytest_work([TESTS / "kernel" / "test_undo_programs.py"], env={"HUSK_TEST_LONG": "1"}),
     "files": long_work("e2e", "files_large"),
     "mutations": long_work("e2e", "mutations"),
     "hostile": long_work("e2e", "hostile"),

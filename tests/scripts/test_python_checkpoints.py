@@ -38,6 +38,21 @@ def test_a_crash_goes_back_to_the_checkpoint(manager):
         assert kept.json() == 1 and kept.restored is None
 
 
+def test_branches_run_apart_and_one_is_kept(manager):
+    with husk.Session("python", manager=manager, network=False) as s:
+        s.run("x = 1")
+        with s.branch("a") as a, s.branch("b") as b:
+            assert a.run("x += 10; x").json() == 11 and b.run("x += 20; x").branch == "b" and s.run("x").json() == 1
+            shown = {one.name: one for one in s.status().branches}
+            assert shown["a"].runs == [2] and shown["b"].state == "ready"
+            assert b.keep().missing == [4]
+        assert s.run("x").json() == 21 and s.status().branches == []
+        with pytest.raises(husk.NotFoundError):
+            s.keep("a")
+        with pytest.raises(husk.InvalidError, match="branch"):
+            s.run("1", branch="a b")
+
+
 def test_a_wrong_choice_raises(manager):
     with husk.Session("node", manager=manager, network=False) as s:
         with pytest.raises(husk.InvalidError, match="cannot have checkpoints: Only Python and R") as refused:
@@ -61,5 +76,8 @@ def test_asyncio(tmp_path):
                 assert (await s.undo("a")).missing == [2]
                 assert (await s.run("x")).json() == 1
                 await s.drop_checkpoint("a")
+                await s.branch("b", "c")
+                assert (await s.run("x + 1", branch="c")).json() == 2
+                assert (await s.keep("c")).name == "c"
 
     asyncio.run(work())

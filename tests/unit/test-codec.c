@@ -200,7 +200,7 @@ static void a_failure_keeps_its_kind_cause_and_message(void **state)
 static void a_checkpoint_has_a_name_or_the_number_of_a_run(void **state)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	struct checkpoint_request save = { 0 }, undo = { 0 }, drop = { 0 }, other = { 0 };
+	struct checkpoint_request save = { 0 }, undo = { 0 }, drop = { 0 }, keep = { 0 }, other = { 0 };
 	assert_int_equal(checkpoint_request_decode(&save, "save", "12", &f), 0);
 	assert_int_equal(save.action, CHECKPOINT_SAVE);
 	assert_string_equal(save.name, "12");
@@ -210,7 +210,10 @@ static void a_checkpoint_has_a_name_or_the_number_of_a_run(void **state)
 	assert_int_equal(checkpoint_request_decode(&drop, "drop", "a", &f), 0);
 	assert_int_equal(drop.action, CHECKPOINT_DROP);
 	assert_string_equal(drop.name, "a");
-	assert_int_equal(checkpoint_request_decode(&other, "keep", "a", &f), -1);
+	assert_int_equal(checkpoint_request_decode(&keep, "keep", "7", &f), 0);
+	assert_int_equal(keep.action, CHECKPOINT_KEEP);
+	assert_string_equal(keep.name, "7");
+	assert_int_equal(checkpoint_request_decode(&other, "fly", "a", &f), -1);
 	assert_int_equal(f.kind, FAIL_INVALID);
 }
 
@@ -220,10 +223,16 @@ static void an_answer_about_checkpoints_survives_encoding(void **state)
 	AUTO(checkpoint_answer_release) struct checkpoint_answer got = { 0 };
 	struct checkpoint_info v[] = { { .run = 1, .age_ms = 2, .bytes = 3 }, { .name = TEXT("b"), .run = 2 } };
 	struct restored restored = { .run = 1, .missing = { 2, 3 }, .n_missing = 2 };
-	struct checkpoint_answer a = {
-		.saved = &v[1], .restored = &restored, .note = TEXT("Back."), .checkpoints = v, .n_checkpoints = 2
-	};
+	struct checkpoint_info branch = { .name = TEXT("c"), .state = TEXT("busy"), .runs = { 4, 6 }, .n_runs = 2 };
+	struct checkpoint_answer a = { .saved = &v[1],
+				       .restored = &restored,
+				       .note = TEXT("Back."),
+				       .checkpoints = v,
+				       .n_checkpoints = 2,
+				       .branches = &branch,
+				       .n_branches = 1 };
 	strv_add(&v[0].lost, "a thread");
+	strv_add(&a.dropped, "d");
 	json_auto_t *json = checkpoint_answer_encode(&a);
 	assert_int_equal(checkpoint_answer_decode(json, &got, &f), 0);
 	assert_string_equal(got.saved->name, "b");
@@ -233,13 +242,23 @@ static void an_answer_about_checkpoints_survives_encoding(void **state)
 	assert_null(got.checkpoints[0].name);
 	assert_string_equal(got.checkpoints[0].lost.v[0], "a thread");
 	assert_int_equal(got.checkpoints[0].bytes, 3);
+	assert_null(got.checkpoints[0].state);
+	assert_string_equal(got.branches[0].state, "busy");
+	assert_int_equal(got.branches[0].runs[1], 6);
+	assert_string_equal(got.dropped.v[0], "d");
 	strv_release(&v[0].lost);
+	strv_release(&a.dropped);
 }
 
 static void a_wrong_answer_about_checkpoints_is_rejected(void **state)
 {
-	static const char *const wrong[] = { "{\"saved\":5}", "{\"note\":5}", "{\"checkpoints\":[5]}",
-					     "{\"saved\":{\"run\":-1}}", "{\"restored\":{\"run\":-1}}" };
+	static const char *const wrong[] = { "{\"saved\":5}",
+					     "{\"note\":5}",
+					     "{\"checkpoints\":[5]}",
+					     "{\"branches\":[5]}",
+					     "{\"dropped\":5}",
+					     "{\"saved\":{\"run\":-1}}",
+					     "{\"restored\":{\"run\":-1}}" };
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		AUTO(fail_release) struct fail f = { 0 };
 		AUTO(checkpoint_answer_release) struct checkpoint_answer got = { 0 };

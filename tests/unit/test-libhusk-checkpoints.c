@@ -77,6 +77,38 @@ static void a_death_tells_what_was_restored(void **unused)
 	husk_session_free(s);
 }
 
+static void branches_are_made_and_one_is_kept(void **unused)
+{
+	struct husk_session *s = create(conversation);
+	struct husk_checkpoints *c = NULL;
+	struct husk_run in_a = { .size = sizeof(in_a), .branch = "a" };
+	struct husk_result *r = NULL;
+	assert_null(husk_branch(conversation, s->id, "a, b", NULL, &c));
+	assert_int_equal(c->n_branches, 1);
+	assert_string_equal(c->branches[0]->state, "ready");
+	assert_int_equal(c->branches[0]->n_runs, 2);
+	assert_int_equal(c->branches[0]->runs[1], 3);
+	husk_checkpoints_free(c);
+	assert_null(husk_execute(conversation, s->id, "1", &in_a, NULL, &r));
+	assert_string_equal(r->branch, "a");
+	husk_result_free(r);
+	assert_null(husk_keep(conversation, s->id, "a", NULL, &c));
+	assert_string_equal(c->restored->name, "a");
+	assert_string_equal(c->note, "Kept.");
+	assert_int_equal(c->n_dropped, 1);
+	assert_string_equal(c->dropped[0], "b");
+	husk_checkpoints_free(c);
+	c = NULL;
+	expect(husk_branch(conversation, s->id, "a", NULL, &c), "invalid", "none");
+	expect(husk_branch(conversation, s->id, NULL, NULL, &c), "invalid", "misuse");
+	expect(husk_keep(conversation, s->id, "a b", NULL, &c), "invalid", "none");
+	in_a.branch = "a b";
+	expect(husk_execute(conversation, s->id, "1", &in_a, NULL, &r), "invalid", "no_branch");
+	in_a.restart = 1;
+	expect(husk_execute(conversation, s->id, "1", &in_a, NULL, &r), "invalid", "misuse");
+	husk_session_free(s);
+}
+
 static void wrong_requests_are_refused(void **unused)
 {
 	struct husk_session *s = create(conversation);
@@ -99,7 +131,12 @@ static void a_session_of_an_older_husk_has_none(void **unused)
 	fake_is_old = true;
 	struct husk_session *s = create(conversation);
 	struct husk_checkpoints *c = NULL;
+	struct husk_result *r = NULL;
 	expect(husk_checkpoint(conversation, s->id, "a", NULL, &c), "invalid", "old_session");
+	expect(husk_keep(conversation, s->id, "a", NULL, &c), "invalid", "old_session");
+	expect(husk_execute(conversation, s->id, "1",
+			    &(struct husk_run){ .size = sizeof(struct husk_run), .branch = "a" }, NULL, &r),
+	       "invalid", "old_session");
 	fake_is_old = false;
 	husk_session_free(s);
 }
@@ -110,7 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_checkpoint_is_made_and_listed),	   TEST(an_undo_tells_what_is_missing),
 		TEST(a_death_tells_what_was_restored),	   TEST(wrong_requests_are_refused),
-		TEST(a_session_of_an_older_husk_has_none),
+		TEST(a_session_of_an_older_husk_has_none), TEST(branches_are_made_and_one_is_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ from .errors import (
     SessionDiedError,
     StoreError,
 )
-from .manager import SandboxManager, Session, languages, version
+from .manager import Branch, SandboxManager, Session, languages, version
 from .results import (
     Checkpoint,
     Completion,
@@ -45,7 +45,7 @@ from .results import (
 __version__ = version()
 
 __all__ = [
-    "BusyError", "Cancel", "CancelledError", "Checkpoint", "Completion", "DeadlineError", "Display", "EngineError", "FileResult",
+    "Branch", "BusyError", "Cancel", "CancelledError", "Checkpoint", "Completion", "DeadlineError", "Display", "EngineError", "FileResult",
     "FilesError", "FilesResult", "ForeignError", "Help", "HuskError", "InstallError", "InvalidError", "LimitError", "Look",
     "NotFoundError", "Restored", "Result", "RunError", "SandboxManager", "Session", "SessionDiedError", "SessionInfo", "StoreError",
     "Variable", "Wholeness", "aio", "languages", "version",

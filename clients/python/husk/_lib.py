@@ -59,11 +59,12 @@ class Sessions(Structure):
 class Run(Structure):
     _fields_ = [("size", c_size_t), ("timeout", c_uint64), ("on_output", RUN_OUTPUT), ("ctx", c_void_p), ("env", POINTER(Text)),
                 ("cwd", Text), ("has_wait", c_int), ("wait_seconds", c_uint64), ("run", c_uint64), ("interrupt", c_int), ("restart", c_int),
-                ("interactive", c_int), ("rows", c_int), ("cols", c_int), ("input", Text)]
+                ("interactive", c_int), ("rows", c_int), ("cols", c_int), ("input", Text), ("branch", Text)]
 
 
 class Checkpoint(Structure):
-    _fields_ = [("name", Text), ("run", c_uint64), ("age_ms", c_uint64), ("bytes", c_uint64), ("n_lost", c_size_t), ("lost", POINTER(Text))]
+    _fields_ = [("name", Text), ("run", c_uint64), ("age_ms", c_uint64), ("bytes", c_uint64), ("n_lost", c_size_t), ("lost", POINTER(Text)),
+                ("state", Text), ("n_runs", c_size_t), ("runs", POINTER(c_uint64))]
 
 
 class Restored(Structure):
@@ -73,7 +74,8 @@ class Restored(Structure):
 
 class Checkpoints(Structure):
     _fields_ = [("saved", POINTER(Checkpoint)), ("restored", POINTER(Restored)), ("note", Text), ("n", c_size_t),
-                ("v", POINTER(POINTER(Checkpoint)))]
+                ("v", POINTER(POINTER(Checkpoint))), ("n_branches", c_size_t), ("branches", POINTER(POINTER(Checkpoint))),
+                ("n_dropped", c_size_t), ("dropped", POINTER(Text))]
 
 
 class Part(Structure):
@@ -96,7 +98,7 @@ Result._fields_ = [
     ("memory_peak", c_uint64), ("memory_limit", c_uint64), ("oom_kills", c_uint64), ("kernel_restarted", c_int), ("session_gone", c_int),
     ("notice", Text), ("n_earlier", c_size_t), ("earlier", POINTER(POINTER(Result))), ("run", c_uint64), ("queued", c_int),
     ("behind", c_uint64), ("lost", Text), ("n_running", c_size_t), ("running", POINTER(c_uint64)), ("prompt", Text),
-    ("password", c_int), ("restored", POINTER(Restored))]
+    ("password", c_int), ("restored", POINTER(Restored)), ("branch", Text)]
 
 
 class Variable(Structure):
@@ -116,7 +118,8 @@ class Look(Structure):
                 ("runs", POINTER(POINTER(RunState))), ("answered", c_int), ("memory", c_uint64), ("memory_limit", c_uint64),
                 ("n_disks", c_size_t), ("disks", POINTER(POINTER(Disk))), ("has_variables", c_int), ("fresh", c_int),
                 ("n_variables", c_size_t), ("variables", POINTER(POINTER(Variable))), ("more_variables", c_uint64),
-                ("n_checkpoints", c_size_t), ("checkpoints", POINTER(POINTER(Checkpoint))), ("no_checkpoints", Text)]
+                ("n_checkpoints", c_size_t), ("checkpoints", POINTER(POINTER(Checkpoint))), ("no_checkpoints", Text),
+                ("n_branches", c_size_t), ("branches", POINTER(POINTER(Checkpoint)))]
 
 
 class Completion(Structure):
@@ -190,6 +193,8 @@ _FUNCTIONS: Dict[str, Any] = {
     "husk_checkpoint": (POINTER(Error), [c_void_p, Text, Text, _WAIT, POINTER(POINTER(Checkpoints))]),
     "husk_undo": (POINTER(Error), [c_void_p, Text, Text, c_uint64, _WAIT, POINTER(POINTER(Checkpoints))]),
     "husk_checkpoint_drop": (POINTER(Error), [c_void_p, Text, Text, c_uint64, _WAIT, POINTER(POINTER(Checkpoints))]),
+    "husk_branch": (POINTER(Error), [c_void_p, Text, Text, _WAIT, POINTER(POINTER(Checkpoints))]),
+    "husk_keep": (POINTER(Error), [c_void_p, Text, Text, _WAIT, POINTER(POINTER(Checkpoints))]),
     "husk_checkpoints_free": (None, [POINTER(Checkpoints)]),
     "husk_complete": (POINTER(Error), [c_void_p, Text, Text, c_size_t, _WAIT, POINTER(POINTER(Completion))]),
     "husk_completion_free": (None, [POINTER(Completion)]),

@@ -93,6 +93,14 @@ class SandboxManager:
         """Drops a checkpoint: await manager.drop_checkpoint(sid, "loaded")"""
         await _call(self.sync.drop_checkpoint, session_id, which, **more)
 
+    async def branch(self, session_id: str, *names: str, **more: Unpack[AsyncCallOptions]) -> None:
+        """Copies an interpreter into branches: await manager.branch(sid, "mean", "median")"""
+        await _call(self.sync.branch, session_id, *names, **more)
+
+    async def keep(self, session_id: str, branch: str, **more: Unpack[AsyncCallOptions]) -> Restored:
+        """Makes a branch the main interpreter: (await manager.keep(sid, "mean")).missing"""
+        return await _call(self.sync.keep, session_id, branch, **more)
+
     async def complete(self, session_id: str, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
         """Completions at the cursor: (await manager.complete(sid, "import nu")).matches"""
         return await _call(self.sync.complete, session_id, code, cursor, **more)
@@ -181,6 +189,14 @@ class Session:
     async def drop_checkpoint(self, which: Union[str, int], **more: Unpack[AsyncCallOptions]) -> None:
         """Drops a checkpoint: await s.drop_checkpoint("loaded")"""
         await self.manager.drop_checkpoint(self.id, which, **more)
+
+    async def branch(self, *names: str, **more: Unpack[AsyncCallOptions]) -> None:
+        """Copies the interpreter into branches: await s.branch("mean", "median"); await s.run("x", branch="mean")"""
+        await self.manager.branch(self.id, *names, **more)
+
+    async def keep(self, branch: str, **more: Unpack[AsyncCallOptions]) -> Restored:
+        """Makes a branch the main interpreter: (await s.keep("mean")).missing"""
+        return await self.manager.keep(self.id, branch, **more)
 
     async def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[AsyncCallOptions]) -> Completion:
         """Completions at the cursor: (await s.complete("import nu")).matches"""

@@ -204,8 +204,21 @@ class SandboxManager:
 
     def drop_checkpoint(self, session_id: str, which: Union[str, int], *, deadline: Optional[float] = None,
                         cancel: Optional[Cancel] = None) -> None:
-        """Drops a checkpoint, by its name or by its run: manager.drop_checkpoint(sid, "loaded")"""
+        """Drops a checkpoint, by its name or by its run, or a branch, by its name: manager.drop_checkpoint(sid, "loaded")"""
         self._checkpoint(library.husk_checkpoint_drop, session_id, _chosen(which), deadline, cancel)
+
+    def branch(self, session_id: str, *names: str, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> None:
+        """Copies a Python interpreter into branches, which run beside it. All are made, or none. Raises BusyError while code runs.
+
+            manager.branch(sid, "mean", "median")
+            manager.execute_code(sid, "frame.fillna(frame.mean())", branch="mean")
+        """
+        self._checkpoint(library.husk_branch, session_id, (encode(",".join(names), "names"),), deadline, cancel)
+
+    def keep(self, session_id: str, branch: str, *, deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Restored:
+        """Makes a branch the main interpreter. The former one and the other branches end: manager.keep(sid, "mean").missing"""
+        restored: Restored = self._checkpoint(library.husk_keep, session_id, (encode(branch, "branch"),), deadline, cancel)
+        return restored
 
     def _checkpoint(self, function: Any, session_id: str, which: Sequence[Any], deadline: Optional[float],
                     cancel: Optional[Cancel]) -> Any:
@@ -280,7 +293,7 @@ class SandboxManager:
         on_stdout and on_stderr receive the output as it is printed. env applies to this run only. deadline and cancel end the wait.
         wait=20 returns after at most 20 s. If the run has not ended, `ending` is "running" and `run` is its number.
         run=7 instead of code waits for that run again and returns its new output. interrupt=True with run=7 interrupts it.
-        restart=True starts a new interpreter first.
+        restart=True starts a new interpreter first. branch="a" runs the cell in that branch; see branch().
         interactive=True allows prompts: `ending` is "waiting" and `prompt` has the text. Answer with run=7, input="yes".
 
             manager.execute_code(sid, "train()", wait=20, on_stdout=print)
@@ -299,6 +312,7 @@ class SandboxManager:
     def _run(self, function: Any, session_id: str, source: Any, timeout: Optional[int], *, on_stdout: Optional[Output] = None,
              on_stderr: Optional[Output] = None, env: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
              wait: Optional[int] = None, run: Optional[int] = None, interrupt: bool = False, restart: bool = False,
+             branch: Optional[str] = None,
              interactive: bool = False, rows: int = 0, cols: int = 0, input: Optional[str] = None,
              deadline: Optional[float] = None, cancel: Optional[Cancel] = None) -> Result:
         answer = POINTER(_lib.Result)()
@@ -317,7 +331,8 @@ class SandboxManager:
             hear = _lib.RUN_OUTPUT(on_output)
             options = sized(_lib.Run, timeout=timeout or 0, env=_pairs(env) if env else None, cwd=encode(cwd, "cwd"),
                             has_wait=wait is not None, wait_seconds=wait or 0, run=run or 0, interrupt=interrupt, restart=restart,
-                            interactive=interactive, rows=rows, cols=cols, input=encode(input, "input"))
+                            interactive=interactive, rows=rows, cols=cols, input=encode(input, "input"),
+                            branch=encode(branch, "branch"))
             if on_stdout or on_stderr:
                 options.on_output = hear
             check(function(self._conversation, encode(session_id, "session_id"), source, byref(options), limits, byref(answer)))
@@ -384,6 +399,41 @@ class SandboxManager:
             return ctypes.string_at(answer.contents.data, answer.contents.n)
         finally:
             library.husk_content_free(answer)
+
+
+class Branch:
+    """A branch of a session's interpreter: with s.branch("mean") as a: a.run("x = 1")"""
+
+    def __init__(self, session: "Session", name: str) -> None:
+        self.session = session
+        self.name = name
+        self._open = True
+
+    def __enter__(self) -> "Branch":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        try:
+            self.drop()
+        except NotFoundError:  # it has ended, or another branch was kept
+            pass
+
+    def run(self, code: Optional[str] = None, timeout: Optional[int] = None, **more: Unpack[CodeOptions]) -> Result:
+        """Runs a cell in the branch: a.run("x").value"""
+        more["branch"] = self.name
+        return self.session.run(code, timeout, **more)
+
+    def keep(self, **more: Unpack[CallOptions]) -> Restored:
+        """Makes the branch the main interpreter; see SandboxManager.keep(): a.keep().missing"""
+        restored = self.session.keep(self.name, **more)
+        self._open = False
+        return restored
+
+    def drop(self, **more: Unpack[CallOptions]) -> None:
+        """Ends the branch. Does nothing if it was kept or dropped: a.drop()"""
+        if self._open:
+            self.session.drop_checkpoint(self.name, **more)
+            self._open = False
 
 
 class Session:
@@ -456,6 +506,20 @@ class Session:
     def drop_checkpoint(self, which: Union[str, int], **more: Unpack[CallOptions]) -> None:
         """Drops a checkpoint: s.drop_checkpoint("loaded")"""
         self.manager.drop_checkpoint(self.id, which, **more)
+
+    def branch(self, name: str, **more: Unpack[CallOptions]) -> "Branch":
+        """Copies the interpreter into a branch, which runs beside it. Leaving the `with` block drops it, unless it was kept.
+
+            with s.branch("mean") as a:
+                a.run("frame = frame.fillna(frame.mean())")
+                a.keep()
+        """
+        self.manager.branch(self.id, name, **more)
+        return Branch(self, name)
+
+    def keep(self, branch: str, **more: Unpack[CallOptions]) -> Restored:
+        """Makes a branch the main interpreter; see SandboxManager.keep(): s.keep("mean").missing"""
+        return self.manager.keep(self.id, branch, **more)
 
     def complete(self, code: str, cursor: Optional[int] = None, **more: Unpack[CallOptions]) -> Completion:
         """Completions at the cursor: s.complete("import nu").matches"""

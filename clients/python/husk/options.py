@@ -42,6 +42,7 @@ class _Run(TypedDict, total=False):
 
 class _Code(_Run, total=False):
     restart: bool
+    branch: Optional[str]
 
 
 class _Command(_Run, total=False):

@@ -83,7 +83,7 @@ class Display:
 
 class Checkpoint:
     """A copy of a session's interpreter. `name` is None if the session made it by itself. `lost` names what the copy lacks, such as
-    threads and connections: s.checkpoint("loaded").run"""
+    threads and connections. A branch has a `state`, and in `runs` the runs that only it has run: s.checkpoint("loaded").run"""
 
     def __init__(self, raw: Any) -> None:
         self.name: Optional[str] = text(raw.name)
@@ -91,8 +91,12 @@ class Checkpoint:
         self.age_ms: int = raw.age_ms
         self.bytes: int = raw.bytes
         self.lost: List[str] = [words(raw.lost[i]) for i in range(raw.n_lost)]
+        self.state: Optional[str] = text(raw.state)
+        self.runs: List[int] = [raw.runs[i] for i in range(raw.n_runs)]
 
     def __repr__(self) -> str:
+        if self.state:
+            return f"<Branch {self.name} {self.state} after run {self.run}>"
         return f"<Checkpoint {self.name or 'automatic'} after run {self.run}>"
 
 
@@ -160,6 +164,7 @@ class Result:
         self.lost: Optional[str] = self.lost_variables
         self.others_running: List[int] = [raw.running[i] for i in range(raw.n_running)]
         self.restored: Optional[Restored] = Restored(raw.restored.contents) if raw.restored else None
+        self.branch: Optional[str] = text(raw.branch)
 
     @property
     def value(self) -> Optional[str]:
@@ -338,6 +343,7 @@ class Look:
         self.fresh: bool = bool(raw.fresh)
         self.checkpoints: List[Checkpoint] = [Checkpoint(raw.checkpoints[i].contents) for i in range(raw.n_checkpoints)]
         self.no_checkpoints: Optional[str] = text(raw.no_checkpoints)
+        self.branches: List[Checkpoint] = [Checkpoint(raw.branches[i].contents) for i in range(raw.n_branches)]
 
 
 class Completion:
