@@ -90,6 +90,7 @@ static void get_folder(struct exchange *x)
 	}
 
 const struct route routes_ui[] = {
+	OPEN_ROUTE("/", get_folder), /* a browser that was given only the address */
 	OPEN_ROUTE("/ui", get_folder),
 	OPEN_ROUTE("/ui/{path...}", get_file),
 	{ 0 },

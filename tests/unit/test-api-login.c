@@ -148,6 +148,13 @@ static void the_page_has_a_policy_and_is_cached(void **state)
 		assert_string_equal(cache, cases[i].cache);
 		assert_non_null(strstr(policy, cases[i].policy));
 	}
+	static const char *const shorter[] = { "/", "/ui" };
+	for (size_t i = 0; i < ARRAY_LEN(shorter); i++) {
+		AUTO(reply_release) struct reply r = api_call_remote("GET", shorter[i], NULL, NULL);
+		AUTO(freep) char *location = reply_field(&r, "Location");
+		assert_int_equal(r.status, 308);
+		assert_string_equal(location, "/ui/");
+	}
 	AUTO(reply_release) struct reply plain = api_call_remote("GET", "/ui/", "Accept-Encoding: br\r\n", NULL);
 	assert_int_equal(plain.status, 406);
 	AUTO(reply_release) struct reply known = api_call_remote("GET", "/ui/", "If-None-Match: \"i\"\r\n", NULL);
