@@ -89,17 +89,6 @@
 #define FILE_NAMES_MAX (4u << 20)
 #define FILE_ERASED_MAX (16u << 20)
 
-/* The relay of package indexes: the number of ports, and of concurrent requests on all of them; further ones wait
- * in the sockets' queues. For each request the manager sends at most one window of data without credit. */
-#define RELAY_PORTS_MAX 8u
-/* Requests have separate numbers, above those of runs. */
-#define RELAY_NUMBER_FIRST 0x80000000u
-#define RELAY_REQUESTS_MAX 24u
-#define RELAY_WINDOW (256u << 10)
-#define RELAY_DATA_MAX (32u << 10)
-/* Limits for a request and for the head of an answer, as JSON. */
-#define RELAY_HEAD_MAX (32u << 10)
-
 /* Streams: connections through the line. Each side of a stream sends at most one window of bytes without credit. */
 #define STREAMS_MAX 128u
 #define STREAM_WINDOW (64u << 10)
@@ -111,6 +100,8 @@
 /* The gate: how a session without a network reaches the hosts that its rules name. Limits for the rules, and for the
  * connections of one session. */
 #define GATE_RULES_MAX 256u
+/* 127.64.0.2: the address of the first name. */
+#define GATE_ADDRESS_FIRST 0x7f400002u
 #define GATE_RULE_PORTS_MAX 16u
 #define GATE_HINT_MAX 1000u
 #define GATE_RULES_BYTES_MAX (192u << 10) /* the rules as JSON */
@@ -118,6 +109,9 @@
 #define GATE_NEW_A_SECOND 100u
 /* Pairs of a name and a port in one GATE_DENIED. */
 #define GATE_DENIED_MAX 32u
+
+/* Names in an INSTALL. */
+#define INSTALL_DIRECT_MAX 8u
 
 /* A session's id: base32, lower case. An install claims its container with an empty one. */
 #define SESSION_ID_LEN 26
@@ -223,13 +217,7 @@ enum frame_type {
 
 	FRAME_INSTALL = 40, /* from the manager */
 
-	/* A package index, relayed to the installer: requests go to the manager, answers to PID 1. */
-	FRAME_RELAY_GET = 41,
-	FRAME_RELAY_CANCEL = 42,
-	FRAME_RELAY_CREDIT = 43,
-	FRAME_RELAY_ANSWER = 44, /* from the manager, like the two below */
-	FRAME_RELAY_DATA = 45,
-	FRAME_RELAY_END = 46,
+	/* 41 to 46 were the relay of package indexes, until the gate took its place. */
 
 	/* From the manager, since version 3. */
 	FRAME_TAKE = 50,

@@ -50,7 +50,6 @@ static void finish(struct terminal *t, const struct run_ending *e)
 	disk_stop(&t->disk);
 	bash_release(&t->bash);
 	free(take_ptr(t->cwd));
-	relay_close(t->relay);
 	t->pid = 0;
 	t->aside = false;
 	pty_close(&t->pty);
@@ -393,8 +392,7 @@ static pid_t spawn_shell(struct terminal *t)
 	}
 	set_env(&env, &t->state->env);
 	set_env(&env, &t->run->env);
-	if (t->run->n_relays)
-		relay_spare_proxies(&env);
+	install_spare_proxies(&env, &t->run->direct);
 	if (t->run->kind == RUN_INSTALL)
 		return spawn_argv(t, t->installer->v, strv_argv(&env), t->run->text, t->run->text_len);
 	return traces(t->run) ? spawn_tracing(t, &env) : spawn_bash(t, &env);
@@ -404,8 +402,7 @@ static pid_t spawn_shell(struct terminal *t)
 static pid_t use_spare(struct terminal *t)
 {
 	const struct run *run = t->run;
-	bool plain = run->kind == RUN_TERMINAL && !run->interactive && !run->cwd && !run->env.n && !run->n_relays &&
-		     !traces(run);
+	bool plain = run->kind == RUN_TERMINAL && !run->interactive && !run->cwd && !run->env.n && !traces(run);
 	bool fits = plain && !t->more_env->n && t->spare->pipes == &t->pipes &&
 		    bash_waits_in(t->spare, t->state->cwd) && limits_pids_left(t->limits, PIDS_NEEDED - 1);
 	if (!fits || bash_give(t->spare, run->text, run->text_len) < 0) {
@@ -485,13 +482,9 @@ void terminal_run(struct terminal *t, struct run *run)
 	t->fork_until_ms = clock_now_ms() + FORK_PATIENCE_MS;
 	pipes_begin(&t->pipes, run);
 	run_start(run);
-	const char *why = NULL;
 	if (run->kind == RUN_INSTALL && !t->installer->n)
-		why = "This runtime cannot install packages.";
-	else if (run->n_relays && relay_open(t->relay, run->relays, run->n_relays) < 0)
-		why = "The ports for the package indexes are in use.";
-	if (why)
-		finish(t, &(struct run_ending){ .ending = "refused", .detail = why });
+		finish(t,
+		       &(struct run_ending){ .ending = "refused", .detail = "This runtime cannot install packages." });
 	else if (find_cwd(t))
 		start_or_retry(t);
 }

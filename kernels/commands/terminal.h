@@ -12,7 +12,6 @@
 #include "kernels/commands/bash.h"
 #include "kernels/commands/pty.h"
 #include "kernels/disk/disk.h"
-#include "kernels/packages/relay.h"
 #include "kernels/system/procs.h"
 
 struct terminal {
@@ -22,7 +21,6 @@ struct terminal {
 	/* For installs: the program that installs, the program that lists the installed versions afterwards, and
 	 * variables that the second program must not have. */
 	const struct strv *installer, *installed, *late_env;
-	struct relay *relay;	   /* for installs */
 	uint64_t floor;		   /* bytes to leave free on the host's disk, for installs */
 	struct shell_state *state; /* passes from each command to the next */
 	struct strv *more_env;	   /* variables to add to the state before the next command */

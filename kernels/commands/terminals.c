@@ -26,7 +26,6 @@ static int open_place(struct terminals *all)
 		.installer = all->installer,
 		.installed = all->installed,
 		.late_env = all->late_env,
-		.relay = all->relay,
 		.floor = all->floor,
 		.state = &all->state,
 		.more_env = &all->more_env,

@@ -17,8 +17,7 @@ struct terminals {
 	/* For installs: the program that installs, the program that lists the installed versions afterwards, and
 	 * variables that the second program must not have. */
 	const struct strv *installer, *installed, *late_env;
-	struct relay *relay; /* for installs */
-	uint64_t floor;	     /* bytes to leave free on the host's disk, for installs */
+	uint64_t floor; /* bytes to leave free on the host's disk, for installs */
 	/* A queued run can start. */
 	void (*on_idle)(struct terminals *all);
 	/* True if no run is in progress and no console is open. */

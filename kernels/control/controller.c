@@ -29,7 +29,6 @@ static void dismiss(struct client *client)
 		sender_reset(&client->controller->sender);
 		files_orphan(&client->controller->files);
 		consoles_orphan(client->controller->consoles);
-		relay_orphan(&client->controller->relay);
 		streams_orphan(&client->controller->streams);
 		gate_orphan(&client->controller->gate);
 	}
@@ -248,11 +247,6 @@ static int to_files(struct controller *c, const struct frame *f)
 	return files_frame(&c->files, f);
 }
 
-static int to_relay(struct controller *c, const struct frame *f)
-{
-	return relay_frame(&c->relay, f);
-}
-
 static int to_streams(struct controller *c, const struct frame *f)
 {
 	return streams_frame(&c->streams, f);
@@ -318,9 +312,6 @@ static const struct route {
 
 	[FRAME_GATE] = { to_gate },
 
-	[FRAME_RELAY_ANSWER] = { to_relay },
-	[FRAME_RELAY_DATA] = { to_relay },
-	[FRAME_RELAY_END] = { to_relay },
 };
 
 static bool takes_number(struct controller *c, uint32_t number)
@@ -463,7 +454,6 @@ int controller_init(struct controller *c)
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	sender_init(&c->sender, c->runs);
 	files_init(&c->files, &c->sender, c->home);
-	relay_init(&c->relay, c->poller, &c->sender);
 	streams_init(&c->streams, c->poller, &c->sender);
 	c->streams.refuses = c->consoles->refuses;
 	gate_init(&c->gate, c->poller, &c->sender, &c->streams);
@@ -531,7 +521,6 @@ bool controller_flush(struct controller *c)
 	if (!client)
 		return files_step(&c->files);
 	sender_progress(&c->sender, clock_now_ms());
-	relay_step(&c->relay);
 	int r = send_with_files(c, client->fd, &more);
 	if (r < 0) {
 		dismiss(client);

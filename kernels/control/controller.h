@@ -7,7 +7,6 @@
 #include "kernels/control/claim.h"
 #include "kernels/files/files.h"
 #include "kernels/gate/gate.h"
-#include "kernels/packages/relay.h"
 #include "kernels/runs/sender.h"
 #include "kernels/streams/streams.h"
 #include "kernels/system/frames.h"
@@ -49,7 +48,6 @@ struct controller {
 	uint64_t epoch;
 	struct sender sender;
 	struct files files;
-	struct relay relay;
 	struct streams streams;
 	struct gate gate;
 	struct client {

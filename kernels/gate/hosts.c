@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 
 /* The rest of 127.64.0.0/10. */
-#define FIRST_ADDRESS (GATE_COMMON_ADDRESS + 1)
+#define FIRST_ADDRESS GATE_ADDRESS_FIRST
 #define LAST_ADDRESS 0x7f7ffffeu
 #define BACKLOG 128
 /* A program of the session may have taken an address first. */
@@ -153,6 +153,12 @@ void hosts_apply(struct hosts *all, const struct names *names)
 			continue;
 		close_listeners(all, h);
 		(void)open_listeners(all, h, ports, n);
+	}
+	for (size_t i = 0; names->standing && i < names->n; i++) {
+		uint16_t ports[NAME_PORTS_MAX];
+		const struct name_rule *rule = &names->v[i];
+		if (!rule->below)
+			(void)hosts_address(all, rule->name, ports, names_ports(names, rule->name, ports));
 	}
 }
 

@@ -40,7 +40,8 @@ void hosts_init(struct hosts *all);
 int hosts_open(struct hosts *all);
 /* The address of this name, which has these ports. */
 uint32_t hosts_address(struct hosts *all, const char *name, const uint16_t *ports, size_t n);
-/* Gives every name the ports of these rules, and gives up names that have none. */
+/* Gives every name the ports of these rules, and gives up names that have none. If the names are standing, each gets its
+ * address now: GATE_ADDRESS_FIRST and the following ones, unless they were given before. */
 void hosts_apply(struct hosts *all, const struct names *names);
 /* A listener with a connection, or NULL. */
 struct listener *hosts_ready(struct hosts *all);

@@ -64,6 +64,7 @@ int names_read(struct names *ret, const void *payload, size_t n)
 			names_release(&names);
 			return -1;
 		}
+	names.standing = json_is_true(json_object_get(frame, "standing"));
 	names.hint = hint ? xstrdup(json_string_value(hint)) : NULL;
 	names_release(ret);
 	*ret = names;

@@ -24,7 +24,8 @@ struct name_rule {
 struct names {
 	struct name_rule *v;
 	size_t n;
-	char *hint; /* for people whose connection is refused; NULL = none */
+	bool standing; /* each name has an address from the beginning */
+	char *hint;    /* for people whose connection is refused; NULL = none */
 };
 
 /* Reads the payload of a GATE frame. -1 if it is malformed: *ret is then unchanged. */

@@ -112,6 +112,7 @@ static void on_hello(struct controller *c, json_t *hello)
 	json_object_set_new(hello, "files", json_true());
 	json_object_set_new(hello, "streams", json_true());
 	json_object_set_new(hello, "gate", json_true());
+	json_object_set_new(hello, "standing", json_true());
 	add_state(i, hello);
 }
 
@@ -135,9 +136,11 @@ static char *take_authority(struct init *i, const struct claim *claim)
 	AUTO(strv_release) struct strv env = { 0 };
 	if (!claim->authority)
 		return NULL;
-	int r = trust_add(SPAWN_HOME, getenv("SSL_CERT_FILE"), claim->authority, &env);
+	/* An install has no home directory. */
+	const char *home = i->options->install ? "/tmp" : SPAWN_HOME;
+	int r = trust_add(home, getenv("SSL_CERT_FILE"), claim->authority, &env);
 	if (r < 0)
-		return xasprintf("The certificates of the session's gate cannot be written below %s: %s.", SPAWN_HOME,
+		return xasprintf("The certificates of the session's gate cannot be written below %s: %s.", home,
 				 strerror(-r));
 	for (size_t k = 0; k < env.n; k++)
 		strv_set_env(&i->env, env.v[k]);

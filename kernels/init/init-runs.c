@@ -104,7 +104,6 @@ int init_prepare_commands(struct init *i)
 		.installer = &i->manifest.installer,
 		.installed = &i->manifest.installed,
 		.late_env = &i->manifest.late,
-		.relay = &i->controller.relay,
 		.floor = i->options->disk_floor,
 		.on_idle = on_terminal_idle,
 		.is_at_rest = init_is_at_rest,

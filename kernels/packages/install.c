@@ -83,6 +83,24 @@ void install_env(struct strv *ret, const struct strv *env, const struct strv *la
 	strv_set_env(ret, "HUSK_INSTALLED=1");
 }
 
+void install_spare_proxies(struct strv *env, const struct strv *names)
+{
+	static const char *const variables[] = { "NO_PROXY", "no_proxy" };
+	for (size_t k = 0; names->n && k < ARRAY_LEN(variables); k++) {
+		size_t len = strlen(variables[k]);
+		AUTO(buf_release) struct buf value = { 0 };
+		for (size_t i = 0; i < env->n; i++)
+			if (strncmp(env->v[i], variables[k], len) == 0 && env->v[i][len] == '=') {
+				buf_reset(&value);
+				buf_add_str(&value, env->v[i] + len + 1);
+			}
+		for (size_t i = 0; i < names->n; i++)
+			buf_printf(&value, "%s%s", value.len ? "," : "", names->v[i]);
+		AUTO(freep) char *entry = xasprintf("%s=%s", variables[k], buf_str(&value));
+		strv_set_env(env, entry);
+	}
+}
+
 void install_report(struct run *run, int fd)
 {
 	AUTO(freep) char *data = xmalloc(REPORT_MAX);

@@ -8,6 +8,8 @@
 /* Makes installed files readable for all users and removes set-id bits: sessions that use them run as another
  * user. */
 void install_open(void);
+/* Adds these names to NO_PROXY: they must not be reached through a proxy that the environment names. */
+void install_spare_proxies(struct strv *env, const struct strv *names);
 /* The environment of the program that lists the installed versions: nothing in it leads to a file that the
  * packages' code could write. */
 void install_env(struct strv *ret, const struct strv *env, const struct strv *late);

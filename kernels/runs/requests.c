@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "kernels/checkpoint-name.h"
+#include "kernels/host-name.h"
 #include "kernels/system/frames.h"
 
 #define DEFAULT_TIMEOUT_MS 30000
@@ -33,17 +34,17 @@ static const char *take_text(struct run *c, const json_t *text)
 	return NULL;
 }
 
-static const char *take_relays(struct run *c, const json_t *relays)
+static const char *take_direct(struct run *c, const json_t *direct)
 {
 	size_t i;
-	json_t *port;
-	if (json_array_size(relays) > RELAY_PORTS_MAX)
-		return "The frame asks for too many relays.";
-	json_array_foreach(relays, i, port) {
-		json_int_t number = json_integer_value(port);
-		if (number < 1024 || number > UINT16_MAX)
-			return "The frame asks for a relay on an invalid port.";
-		c->relays[c->n_relays++] = (uint16_t)number;
+	json_t *name;
+	if (json_array_size(direct) > INSTALL_DIRECT_MAX)
+		return "The frame names too many hosts.";
+	json_array_foreach(direct, i, name) {
+		const char *text = json_string_value(name);
+		if (!text || !host_name_valid(text, json_string_length(name)))
+			return "The frame names an invalid host.";
+		strv_add(&c->direct, text);
 	}
 	return NULL;
 }
@@ -124,7 +125,10 @@ static const char *take_install(struct run *c, const json_t *payload)
 		return "Too many packages.";
 	c->text_len = text.len;
 	c->text = buf_steal_str(&text);
-	return take_relays(c, json_object_get(payload, "relays"));
+	/* An older server would send the installer to ports of its own. */
+	if (json_array_size(json_object_get(payload, "relays")))
+		return "This image belongs to a newer Husk, which reaches package indexes with a login in another way.";
+	return take_direct(c, json_object_get(payload, "direct"));
 }
 
 /* NULL, or why the run is rejected. */

@@ -68,6 +68,7 @@ struct run *run_free(struct run *c)
 	free(c->by);
 	free(c->branch);
 	strv_release(&c->env);
+	strv_release(&c->direct);
 	free(c);
 	return NULL;
 }

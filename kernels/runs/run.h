@@ -62,18 +62,17 @@ struct run {
 	uint32_t kernel; /* cell: the number of its kernel; 0 = not known yet */
 	char *text;	 /* code, command, or the packages as JSON; NULL once the run has ended */
 	size_t text_len;
-	char *branch;			  /* cell: the name of its branch; NULL = the main kernel */
-	bool restart;			  /* cell: start on a new kernel */
-	bool first;			  /* goes before the queue, as a restart does */
-	struct strv env;		  /* in addition to the process's own; freed at the end */
-	char *cwd;			  /* command: its directory; NULL = that of the last command */
-	bool interactive;		  /* it may prompt for input */
-	char *by;			  /* the program that started it, for the next manager; NULL = unknown */
-	bool detached;			  /* likewise: nobody waits for it */
-	uint16_t rows, cols;		  /* interactive command: size of its terminal */
-	uint64_t size_limit;		  /* install: maximum size in bytes; 0 = any */
-	uint16_t relays[RELAY_PORTS_MAX]; /* install: local ports of its indexes */
-	size_t n_relays;
+	char *branch;	     /* cell: the name of its branch; NULL = the main kernel */
+	bool restart;	     /* cell: start on a new kernel */
+	bool first;	     /* goes before the queue, as a restart does */
+	struct strv env;     /* in addition to the process's own; freed at the end */
+	char *cwd;	     /* command: its directory; NULL = that of the last command */
+	bool interactive;    /* it may prompt for input */
+	char *by;	     /* the program that started it, for the next manager; NULL = unknown */
+	bool detached;	     /* likewise: nobody waits for it */
+	uint16_t rows, cols; /* interactive command: size of its terminal */
+	uint64_t size_limit; /* install: maximum size in bytes; 0 = any */
+	struct strv direct;  /* install: hosts that are never reached through a proxy */
 	uint64_t timeout_ms;
 	uint64_t started_ms;
 	uint64_t oom_kills_before;

@@ -60,10 +60,6 @@ static const uint32_t payload_max[] = {
 	[FRAME_STREAM_END] = SMALL_PAYLOAD_MAX,
 
 	[FRAME_GATE] = GATE_RULES_BYTES_MAX,
-
-	[FRAME_RELAY_ANSWER] = RELAY_HEAD_MAX,
-	[FRAME_RELAY_DATA] = RELAY_DATA_MAX,
-	[FRAME_RELAY_END] = SMALL_PAYLOAD_MAX,
 };
 
 int64_t controller_payload_max(uint8_t type)

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "manager/deps/gateway.h"
 #include "manager/deps/install-gate.h"
+#include "manager/deps/logins.h"
 #include "manager/deps/set.h"
 #include "manager/deps/versions.h"
 #include "manager/line/line.h"
@@ -33,10 +33,10 @@ struct install {
 	char container[CONTAINER_NAME_SIZE];
 	char *wanted;
 	struct strv env; /* the index settings as the container sees them */
-	struct upstreams upstreams;
-	struct gateway *gateway; /* NULL = no index has a login */
-	struct gate *gate;	 /* NULL = the container has a network */
+	struct secret_set *logins;
+	struct install_gate *gate; /* NULL = the container reaches everything by its network */
 	struct strv secrets;
+	const char *image, *store, *owner; /* of the container, until it is started */
 	struct engine_task *task;
 	struct line *line;
 	struct run_waiter waiter;
@@ -75,11 +75,10 @@ static void end_failed(struct install *i, const struct fail *f)
 
 static void say(struct install *i, const char *text, size_t n)
 {
-	AUTO(buf_release) struct buf clean = { 0 }, brief = { 0 }, real = { 0 }, shown = { 0 };
+	AUTO(buf_release) struct buf clean = { 0 }, brief = { 0 }, shown = { 0 };
 	utf8_clean(&clean, text, n);
 	versions_shorten(&brief, buf_str(&clean), clean.len);
-	upstreams_show(&i->upstreams, &real, buf_str(&brief), brief.len);
-	deps_scrub(&shown, buf_str(&real), real.len, &i->secrets);
+	deps_scrub(&shown, buf_str(&brief), brief.len, &i->secrets);
 	buf_add(&i->last, shown.data, shown.len);
 	if (i->last.len > 4 * LAST_BYTES)
 		buf_consume(&i->last, i->last.len - 2 * LAST_BYTES);
@@ -131,9 +130,10 @@ static void failed_install(struct install *i, const struct run_result *r)
 	const struct config *c = i->config;
 	AUTO(fail_release) struct fail f = { 0 };
 	AUTO(freep) char *words = last_words(i);
-	const char *gap = *words ? "\n" : "", *trouble = i->gateway ? gateway_trouble(i->gateway) : NULL;
+	const char *gap = *words ? "\n" : "";
+	AUTO(freep) char *trouble = i->gate ? install_gate_trouble(i->gate) : NULL;
 	const char *why = r->detail ? r->detail : trouble;
-	AUTO(freep) char *refused = i->gate ? gate_take_note(i->gate) : NULL;
+	AUTO(freep) char *refused = i->gate ? install_gate_take_note(i->gate) : NULL;
 	switch (r->ending) {
 	case ENDING_TIMEOUT:
 		cause_set(&f, FAIL_TIMEOUT, CAUSE_INSTALL_TIME, "the dependencies were not installed within %llu s%s%s",
@@ -164,7 +164,7 @@ static void failed_install(struct install *i, const struct run_result *r)
 		else
 			fail_hint(&f, "Correct the names or versions and try again; no session was created.");
 	}
-	if (refused)
+	if (refused && !(trouble && why == trouble))
 		fail_hint(&f, "%s", refused);
 	end_failed(i, &f);
 }
@@ -224,14 +224,10 @@ static void begin(struct install *i)
 	i->waiter = (struct run_waiter){
 		.on_output = on_output, .on_tail = on_tail, .on_replay = on_replay, .on_end = on_end
 	};
-	uint16_t ports[RELAY_PORTS_MAX];
-	for (size_t k = 0; k < i->upstreams.n; k++)
-		ports[k] = i->upstreams.v[k].port;
 	struct wire_install install = {
 		.packages = i->wanted,
 		.env = &i->env,
-		.relays = ports,
-		.n_relays = i->upstreams.n,
+		.direct = i->gate ? install_gate_direct(i->gate) : NULL,
 		.timeout_ms = i->config->dependency_timeout * 1000,
 		.size_limit = i->config->dependency_max_size,
 	};
@@ -247,23 +243,25 @@ static void begin(struct install *i)
 
 static void on_hello(void *ctx, const struct wire_hello *hello)
 {
+	struct install *i = ctx;
+	AUTO(fail_release) struct fail f = { 0 };
+	if (!i->logins->n || hello->standing)
+		return;
+	cause_set(&f, FAIL_INSTALL, CAUSE_OLD_SESSION,
+		  "the dependencies could not be installed: an older Husk has prepared the image, which cannot use a "
+		  "package index with a login");
+	fail_hint(&f,
+		  "The person who runs Husk can prepare the image again with this version; no session was created.");
+	end_failed(i, &f);
 }
 
 static void on_event(void *ctx, const struct wire_event *event)
 {
 }
 
-static int on_relay(void *ctx, const struct wire_frame *frame)
-{
-	struct install *i = ctx;
-	return i->gateway ? gateway_frame(i->gateway, frame) : -EPROTO;
-}
-
 static void on_broken(void *ctx, const struct fail *f)
 {
 	struct install *i = ctx;
-	if (i->gateway)
-		gateway_reset(i->gateway);
 	if (i->ended)
 		return;
 	if (cause_of(f) == CAUSE_PROTOCOL) {
@@ -301,14 +299,14 @@ static void on_created(void *ctx, const struct engine_created *created UNUSED, c
 	begin(i);
 }
 
-static void start_container(struct install *i, const struct install_spec *spec)
+static void start_container(struct install *i)
 {
 	const struct config *c = i->config;
 	struct container_spec container = {
 		.name = i->container,
-		.image = spec->image,
-		.store = spec->store,
-		.owner = spec->owner,
+		.image = i->image,
+		.store = i->store,
+		.owner = i->owner,
 		.memory = c->memory_limit,
 		.cpu_quota = c->cpu_quota,
 		.pids = c->pids_limit,
@@ -316,14 +314,68 @@ static void start_container(struct install *i, const struct install_spec *spec)
 		.quota = 2 * c->dependency_max_size, /* limit of /tmp; PID 1 limits the packages themselves */
 		.disk_floor = c->disk_floor,
 		.lease = LEASE_SECONDS,
-		.network = !i->gate,
+		.network = !c->network_allow,
 		.gated = i->gate,
+		.hosts = i->gate ? install_gate_hosts(i->gate) : NULL,
 		.keep_proxies = c->proxy_enabled,
 		.ca_bundle = c->ca_bundle,
 		.runtime = c->runtime,
 		.install = true,
 	};
 	i->task = i->engine->ops->create(i->engine, &container, on_created, i);
+}
+
+static void on_gate_ready(void *ctx, const struct fail *f)
+{
+	struct install *i = ctx;
+	if (f)
+		end_failed(i, f);
+	else
+		start_container(i);
+}
+
+static void open_line(struct install *i)
+{
+	i->line = line_new(&(struct line_spec){
+		.loop = i->loop,
+		.config = i->config,
+		.transport = transport_exec_new(i->engine, i->container),
+		.container = i->container,
+		.epoch = 1,
+		.lease_ms = LEASE_SECONDS * 1000,
+		.handler = { .on_hello = on_hello, .on_event = on_event, .on_broken = on_broken, .ctx = i },
+	});
+}
+
+/* Installers may need to know which indexes they cannot judge by their settings alone. */
+static void name_logins(struct install *i)
+{
+	AUTO(strv_release) struct strv origins = { 0 };
+	AUTO(buf_release) struct buf list = { 0 };
+	install_gate_origins(i->gate, &origins);
+	for (size_t k = 0; k < origins.n; k++)
+		buf_printf(&list, "%s%s", k ? " " : "", origins.v[k]);
+	if (list.len)
+		strv_addf(&i->env, "HUSK_LOGIN_INDEXES=%s", buf_str(&list));
+}
+
+/* The gate needs the line, and the claim the gate's authority. */
+static int open_gate(struct install *i, struct fail *f)
+{
+	i->gate = install_gate_new(&(struct install_gate_spec){ .loop = i->loop,
+								.config = i->config,
+								.container = i->container,
+								.dispatch = line_dispatch(i->line),
+								.env = &i->env,
+								.logins = i->logins,
+								.on_ready = on_gate_ready,
+								.ctx = i },
+				   f);
+	if (f->kind)
+		return -1;
+	if (i->gate)
+		name_logins(i);
+	return 0;
 }
 
 struct install *install_start(const struct install_spec *spec)
@@ -334,40 +386,32 @@ struct install *install_start(const struct install_spec *spec)
 	i->loop = spec->loop;
 	i->engine = spec->engine;
 	i->config = spec->config;
+	i->image = spec->image;
+	i->store = spec->store;
+	i->owner = spec->owner;
 	i->spec = (struct install_spec){ .on_output = spec->on_output, .on_done = spec->on_done, .ctx = spec->ctx };
 	i->wanted = xstrdup(spec->wanted);
+	i->logins = secret_set_new();
 	deps_secrets(&i->secrets, spec->sources);
 	i->tell = timer_new(i->loop, on_tell, i);
 	i->deadline = timer_new(i->loop, on_deadline, i);
 	timer_start(i->deadline, timeout * 1000 + GRACE_MS, 0);
 	AUTO(fail_release) struct fail f = { 0 };
-	if (upstreams_take(&i->upstreams, &i->env, spec->sources, &f) < 0) {
+	if (logins_take(i->logins, &i->env, spec->sources, &f) < 0) {
 		end_failed(i, &f);
 		return i;
 	}
-	i->line = line_new(&(struct line_spec){
-		.loop = i->loop,
-		.config = i->config,
-		.transport = transport_exec_new(i->engine, i->container),
-		.container = i->container,
-		.epoch = 1,
-		.lease_ms = LEASE_SECONDS * 1000,
-		.handler = { .on_hello = on_hello,
-			     .on_event = on_event,
-			     .on_relay = on_relay,
-			     .on_broken = on_broken,
-			     .ctx = i },
-	});
-	if (i->upstreams.n)
-		i->gateway = gateway_new(&(struct gateway_spec){ .loop = i->loop,
-								 .config = i->config,
-								 .dispatch = line_dispatch(i->line),
-								 .upstreams = &i->upstreams });
-	i->gate = install_gate(i->loop, i->config, i->container, line_dispatch(i->line), &i->env);
+	open_line(i);
+	if (open_gate(i, &f) < 0) {
+		end_failed(i, &f);
+		return i;
+	}
 	line_claim(i->line, &(struct wire_claim){ .session = "",
 						  .lease_seconds = LEASE_SECONDS,
-						  .lifetime_seconds = timeout + 2 * GRACE_MS / 1000 + BAKE_SECONDS });
-	start_container(i, spec);
+						  .lifetime_seconds = timeout + 2 * GRACE_MS / 1000 + BAKE_SECONDS,
+						  .authority = install_gate_authority(i->gate) });
+	if (!i->gate)
+		start_container(i);
 	return i;
 }
 
@@ -380,7 +424,6 @@ struct install *install_free(struct install *i)
 {
 	if (!i)
 		return NULL;
-	gateway_free(i->gateway);
 	/* A create in progress cleans up after itself. Without a line, there is no container. */
 	if (i->task)
 		i->engine->ops->task_cancel(i->task);
@@ -388,7 +431,7 @@ struct install *install_free(struct install *i)
 		i->engine->ops->remove(i->engine, &(struct container_ref){ .name = i->container }, /* done= */ NULL,
 				       NULL);
 	run_abandon(&i->waiter);
-	gate_free(i->gate);
+	install_gate_free(i->gate);
 	line_free(i->line);
 	timer_free(i->deadline);
 	timer_free(i->tell);
@@ -396,7 +439,7 @@ struct install *install_free(struct install *i)
 	buf_release(&i->partial[1]);
 	buf_release(&i->last);
 	strv_release(&i->env);
-	upstreams_release(&i->upstreams);
+	secret_set_unref(i->logins);
 	strv_release(&i->secrets);
 	fail_release(&i->failure);
 	free(i->versions);

@@ -1,6 +1,6 @@
 /* One container that installs a set of dependencies. It is started, gets a frame that says what to install, and
- * reports its output. It is kept until install_free(), so that its result can be copied out. Requests to an index
- * with a login are relayed through this process, so that the login never enters the container. */
+ * reports its output. It is kept until install_free(), so that its result can be copied out. An index with a login is
+ * reached through the gate, so that the login never enters the container. */
 #ifndef HUSK_MANAGER_DEPS_INSTALL_H
 #define HUSK_MANAGER_DEPS_INSTALL_H
 
@@ -10,6 +10,7 @@
 
 struct install;
 
+/* Strings must outlive the start of the container, except where borrowed. */
 struct install_spec {
 	struct loop *loop;
 	struct engine *engine;

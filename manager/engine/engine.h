@@ -40,7 +40,7 @@ struct container_spec {
 	const char *checkpoints; /* "request", "off" or "gvisor"; NULL = PID 1's default */
 	uint64_t lease;		 /* seconds; applies until a server claims the container */
 	bool network;		 /* false = loopback only */
-	bool gated;		 /* without a network: its programs reach hosts through the gate, and verify them */
+	bool gated;		 /* its programs reach hosts through the gate, and verify them */
 	bool network_late;	 /* may join the network once it runs, to save time; only if it shares our kernel */
 	bool keep_proxies;	 /* keep the proxy variables that an engine's client may inject */
 	bool install;		 /* runs an installer instead of code: it writes to disk, not to memory */
@@ -50,6 +50,8 @@ struct container_spec {
 	const char *ca_bundle;
 	/* A host folder for PID 1's line, mounted read-only unless the engine is known to be remote; or NULL. */
 	const char *line_dir;
+	/* "name:address": names that its resolver must find. NULL = none. */
+	const struct strv *hosts;
 };
 
 /* Identifies a container. A name from the database is not enough: the container's labels must match. */

@@ -436,7 +436,7 @@ static void on_resolved(void *ctx, const struct sockaddr_storage *v, size_t n, b
 	struct connection *c = ctx;
 	c->resolve = NULL;
 	for (size_t i = 0; i < n && c->n < CONNECTION_ADDRESSES; i++)
-		if (address_is_meant((const struct sockaddr *)&v[i], c->spec.private_networks))
+		if (c->spec.any_address || address_is_meant((const struct sockaddr *)&v[i], c->spec.private_networks))
 			c->v[c->n++] = v[i];
 	if (c->n)
 		next_attempt(c);

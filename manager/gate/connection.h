@@ -37,6 +37,7 @@ struct connection_spec {
 	const char *name;
 	uint16_t port;
 	const char *address; /* of an endpoint: connects to it, wherever it is. NULL = the name is looked up */
+	bool any_address;    /* the name may belong to an address that is not public */
 	const struct strv *private_networks; /* non-public networks that are allowed; must outlive the connection */
 	struct gate_filter *filter;	     /* owned by the connection, also on failure; NULL = bytes pass unchanged */
 	struct line_stream *stream;	     /* owned by the connection */

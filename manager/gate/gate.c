@@ -116,6 +116,7 @@ static void on_open(struct line_gate *line, struct line_stream *s, const char *n
 								  .name = name,
 								  .port = port,
 								  .address = rule->address,
+								  .any_address = rule->own,
 								  .private_networks = g->spec.private_networks,
 								  .filter = filter,
 								  .stream = s,
@@ -175,7 +176,10 @@ int gate_set_rules(struct gate *g, const struct rules *rules, struct fail *f)
 	buf_add_str(&hint, ". The operator can allow more: CONTAINER_NETWORK_ALLOW.");
 	if (hint.len > GATE_HINT_MAX)
 		buf_reset(&hint);
-	struct wire_gate wire = { .rules = list, .n_rules = for_pid1(rules, list, &names), .hint = buf_str(&hint) };
+	struct wire_gate wire = { .rules = list,
+				  .n_rules = for_pid1(rules, list, &names),
+				  .hint = buf_str(&hint),
+				  .standing = g->spec.standing };
 	if (line_gate_rules(g->dispatch, &wire, f) < 0)
 		return -1;
 	rules_copy(&g->rules, rules);

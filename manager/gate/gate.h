@@ -30,6 +30,9 @@ struct gate_spec {
 	struct loop *loop;
 	const char *session;		     /* its id, for the turns of lookups; copied */
 	const struct strv *private_networks; /* non-public networks that names may lead to; must outlive the gate */
+	/* PID 1 gives each name its address at once: GATE_ADDRESS_FIRST and the following ones, in the order of the
+	 * rules. */
+	bool standing;
 	/* A connection has ended, or was refused; may be NULL. */
 	void (*on_event)(void *ctx, const struct gate_event *event);
 	void *ctx;

@@ -7,12 +7,14 @@
 #include "base/base64.h"
 #include "base/percent.h"
 #include "http/parser.h"
+#include "manager/gate/login.h"
 #include "manager/model/cause.h"
 
 /* A request that was sent and not answered yet. */
 struct sent {
 	bool head;    /* the answer has no body */
 	bool upgrade; /* the answer may switch to WebSocket */
+	bool login;   /* it had the login of an index */
 };
 
 struct inject {
@@ -24,16 +26,18 @@ struct inject {
 	struct http_parser *requests, *responses;
 	struct sent sent[INJECT_REQUESTS_MAX]; /* a ring */
 	size_t first, n_sent;
-	struct buf head;   /* the head that is being written; wiped after each use */
-	struct buf basic;  /* the last credentials that were made, in Base64; wiped */
-	struct buf early;  /* from the session, after a request for an upgrade */
-	char *used;	   /* the name of the last secret that was used */
-	bool chunked;	   /* the request whose body is being passed on */
-	bool chunked_down; /* the answer */
-	bool answering;	   /* the head of an answer was sent, and its body not completely */
-	bool upgraded;	   /* all bytes pass */
-	bool ending;	   /* no further request is taken */
-	int status;	   /* of the answer to a request that was refused */
+	struct buf head;	   /* the head that is being written; wiped after each use */
+	struct buf basic;	   /* the last credentials that were made, in Base64; wiped */
+	struct buf early;	   /* from the session, after a request for an upgrade */
+	char *used;		   /* the name of the last secret that was used */
+	bool guarded;		   /* only requests that get a login pass */
+	struct gate_secret *login; /* that the current request gets; valid while its head is written */
+	bool chunked;		   /* the request whose body is being passed on */
+	bool chunked_down;	   /* the answer */
+	bool answering;		   /* the head of an answer was sent, and its body not completely */
+	bool upgraded;		   /* all bytes pass */
+	bool ending;		   /* no further request is taken */
+	int status;		   /* of the answer to a request that was refused */
 	struct fail why;
 	bool refusing;
 	struct fail refusal;
@@ -107,6 +111,14 @@ static bool allowed_in_basic(void *ctx, const struct gate_secret *s)
 	       (any_header(s) || (s->basic && p->user && streq(s->basic, p->user)));
 }
 
+static void note_used(struct inject *i, const char *name)
+{
+	if (i->used && streq(i->used, name))
+		return;
+	free(i->used);
+	i->used = xstrdup(name);
+}
+
 /* secret_set_fill(), which also notes what was used: secrets may be replaced before anybody asks. */
 static ssize_t fill(struct inject *i, const char *text, size_t n,
 		    bool (*allowed)(void *ctx, const struct gate_secret *secret), struct place *place, bool escape,
@@ -114,10 +126,8 @@ static ssize_t fill(struct inject *i, const char *text, size_t n,
 {
 	const char *used = NULL;
 	ssize_t r = secret_set_fill(i->secrets, text, n, allowed, place, escape, out, &used);
-	if (used && (!i->used || !streq(i->used, used))) {
-		free(i->used);
-		i->used = xstrdup(used);
-	}
+	if (used)
+		note_used(i, used);
 	return r;
 }
 
@@ -191,6 +201,20 @@ static int put_field(struct inject *i, const char *name, const char *value)
 	return refuse(i, 431, "the head of the request with its secrets is longer than 64 KiB");
 }
 
+/* A program's own field does not pass, so this is the only one. */
+static int put_login(struct inject *i)
+{
+	AUTO(buf_wipe) struct buf plain = { 0 };
+	if (!i->login)
+		return 0;
+	buf_reserve(&plain, strlen(i->login->basic) + strlen(i->login->value) + 2);
+	buf_printf(&plain, "%s:%s", i->login->basic, i->login->value);
+	buf_add_str(&i->head, "authorization: ");
+	put_basic(i, &plain);
+	note_used(i, i->login->name);
+	return buf_add(&i->head, "\r\n", 2);
+}
+
 /* --- the target ---------------------------------------------------------------------------------------------------- */
 
 static int put_parameter(struct inject *i, const char *text, size_t n)
@@ -233,6 +257,22 @@ static bool names_host(const struct inject *i, const char *value)
 	return streq(value + n, port) || ((i->port == 443 || i->port == 80) && value[n] == 0);
 }
 
+/* Chooses the login of a request to an index, which gets nothing else. */
+static int check_login(struct inject *i, const struct http_head *h, const char *target)
+{
+	i->login = NULL;
+	if (!i->guarded)
+		return 0;
+	if (h->method != HTTP_METHOD_GET && h->method != HTTP_METHOD_HEAD)
+		return refuse(i, 405, "a package index with a login gets only GET and HEAD requests");
+	if (h->upgrade)
+		return refuse(i, 501, "a package index with a login is not upgraded to another protocol");
+	if (h->chunked || h->length)
+		return refuse(i, 413, "a package index with a login gets no requests with a body");
+	i->login = login_for(i->secrets, i->host, i->port, target);
+	return i->login ? 0 : refuse(i, 403, "the address is not below a package index from the settings");
+}
+
 static int check_request(struct inject *i, const struct http_head *h)
 {
 	const char *host = http_fields_get(&h->fields, "host");
@@ -252,7 +292,7 @@ static int check_request(struct inject *i, const struct http_head *h)
 		return refuse(i, 501, "the only supported upgrade is to WebSocket");
 	if (i->n_sent == INJECT_REQUESTS_MAX)
 		return refuse(i, 429, "more than %d requests wait for their answers", INJECT_REQUESTS_MAX);
-	return 0;
+	return check_login(i, h, target);
 }
 
 static void write_request(struct inject *i, const struct http_head *h)
@@ -263,10 +303,14 @@ static void write_request(struct inject *i, const struct http_head *h)
 		refuse(i, 414, "its target with its secrets is longer than 64 KiB");
 		return;
 	}
-	for (size_t k = 0; k < h->fields.n; k++)
-		if (put_field(i, http_fields_name(&h->fields, k), http_fields_value(&h->fields, k)) < 0)
+	for (size_t k = 0; k < h->fields.n; k++) {
+		const char *name = http_fields_name(&h->fields, k);
+		if (i->login && !login_passes_up(name))
+			continue;
+		if (put_field(i, name, http_fields_value(&h->fields, k)) < 0)
 			return;
-	if (buf_add(&i->head, "\r\n", 2) == 0)
+	}
+	if (put_login(i) == 0 && buf_add(&i->head, "\r\n", 2) == 0)
 		i->ops.up(i->ctx, i->head.data, i->head.len);
 	else
 		refuse(i, 431, "the head of the request with its secrets is longer than 64 KiB");
@@ -291,7 +335,8 @@ static void on_request(void *ctx, const struct http_head *h)
 	wipe_head(i);
 	i->chunked = h->chunked;
 	i->sent[(i->first + i->n_sent++) % INJECT_REQUESTS_MAX] =
-		(struct sent){ .head = h->method == HTTP_METHOD_HEAD, .upgrade = h->upgrade };
+		(struct sent){ .head = h->method == HTTP_METHOD_HEAD, .upgrade = h->upgrade, .login = i->login };
+	i->login = NULL;
 }
 
 typedef void (*put_fn)(void *ctx, const void *data, size_t n);
@@ -366,6 +411,15 @@ static void hide_field(struct inject *i, const char *name, const char *value, st
 		buf_printf(out, "%s: %s\r\n", name, text);
 }
 
+static void note_rejected(struct inject *i, int status)
+{
+	for (size_t k = 0; i->used && k < i->secrets->n; k++) {
+		struct gate_secret *s = &i->secrets->v[k];
+		if (s->paths.n && streq(s->name, i->used) && gate_secret_is_for(s, i->host, i->port))
+			s->rejected = status;
+	}
+}
+
 static void on_response(void *ctx, const struct http_head *h)
 {
 	struct inject *i = ctx;
@@ -378,9 +432,12 @@ static void on_response(void *ctx, const struct http_head *h)
 		refuse(i, 502, "its server sent an answer that nothing asked for");
 		return;
 	}
+	if (sent->login && (h->status == 401 || h->status == 403))
+		note_rejected(i, h->status);
 	buf_printf(&head, "HTTP/1.%d %d %s\r\n", h->minor, h->status, http_status_phrase(h->status));
 	for (size_t k = 0; k < h->fields.n; k++)
-		hide_field(i, http_fields_name(&h->fields, k), http_fields_value(&h->fields, k), &head);
+		if (!i->guarded || login_passes_down(http_fields_name(&h->fields, k)))
+			hide_field(i, http_fields_name(&h->fields, k), http_fields_value(&h->fields, k), &head);
 	buf_add(&head, "\r\n", 2);
 	i->ops.down(i->ctx, head.data, head.len);
 	i->answering = !informs;
@@ -499,6 +556,7 @@ struct inject *inject_new(const char *host, uint16_t port, struct secret_set *se
 	i->secrets = secret_set_ref(secrets);
 	i->ops = *ops;
 	i->ctx = ctx;
+	i->guarded = login_guards(secrets, host, port);
 	i->requests = http_parser_new(HTTP_SERVER, &request_ops, i);
 	i->responses = http_parser_new(HTTP_CLIENT, &response_ops, i);
 	i->head.max = INJECT_HEAD_MAX;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/authority.h"
 #include "base/base64.h"
+#include "manager/gate/plain.h"
 #include "manager/gate/terminate.h"
 #include "manager/model/cause.h"
 #include "manager/model/token.h"
@@ -97,9 +98,15 @@ int keyring_load(struct keyring *k, const char *key, struct secret_set *set, str
 		secret_set_swap(k->set, set);
 	else
 		k->set = secret_set_ref(set);
-	if (!k->upstream)
+	if (!k->upstream && upstream)
 		k->upstream = tls_context_ref(upstream);
 	return 0;
+}
+
+void keyring_set_upstream(struct keyring *k, struct tls_context *upstream)
+{
+	tls_context_free(k->upstream);
+	k->upstream = tls_context_ref(upstream);
 }
 
 const char *keyring_authority(const struct keyring *k)
@@ -128,12 +135,19 @@ static struct tls_context *leaf_for(struct keyring *k, const char *host, struct 
 
 struct gate_filter *keyring_filter(struct keyring *k, const char *host, uint16_t port, struct fail *f)
 {
-	if (!k->authority) {
+	if (!k->set) {
 		cause_set(f, FAIL_BUSY, CAUSE_GATE_TLS, "the secrets of this session are not loaded yet");
 		return NULL;
 	}
-	if (!secret_set_covers(k->set, host, port))
+	const struct gate_secret *secret = secret_set_find(k->set, host, port);
+	if (!secret)
 		return NULL;
+	if (secret->plain)
+		return plain_new(host, port, k->set);
+	if (!k->upstream) {
+		cause_set(f, FAIL_BUSY, CAUSE_GATE_TLS, "the certificates that verify %s are not loaded yet", host);
+		return NULL;
+	}
 	struct tls_context *session = leaf_for(k, host, f);
 	if (!session)
 		return NULL;

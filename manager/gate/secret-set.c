@@ -27,6 +27,8 @@ static void secret_release(struct gate_secret *s)
 	free(s->query);
 	free(s->basic);
 	strv_release(&s->hosts);
+	strv_release(&s->paths);
+	strv_release(&s->raw);
 }
 
 struct secret_set *secret_set_unref(struct secret_set *s)
@@ -67,12 +69,17 @@ bool gate_secret_is_for(const struct gate_secret *s, const char *host, uint16_t 
 	return false;
 }
 
-bool secret_set_covers(const struct secret_set *s, const char *host, uint16_t port)
+const struct gate_secret *secret_set_find(const struct secret_set *s, const char *host, uint16_t port)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (gate_secret_is_for(&s->v[i], host, port))
-			return true;
-	return false;
+			return &s->v[i];
+	return NULL;
+}
+
+bool secret_set_covers(const struct secret_set *s, const char *host, uint16_t port)
+{
+	return secret_set_find(s, host, port);
 }
 
 /* The secret whose placeholder is at the beginning of the text. */

@@ -21,6 +21,11 @@ struct gate_secret {
 	char *header; /* in lower case */
 	char *query;  /* name of a parameter */
 	char *basic;  /* name of a user */
+	/* A login (gate/login.h): the gate itself adds it, to requests below these paths alone. */
+	struct strv paths; /* decoded; each ends with '/'. Empty = not a login */
+	struct strv raw;   /* the same paths, encoded */
+	bool plain;	   /* its hosts speak HTTP without TLS */
+	int rejected;	   /* the status with which a host has rejected it; 0 = it has not */
 };
 
 struct secret_set {
@@ -40,6 +45,8 @@ struct gate_secret *secret_set_add(struct secret_set *s);
 void secret_set_swap(struct secret_set *a, struct secret_set *b);
 /* True if the secret may be used for this host and port. */
 bool gate_secret_is_for(const struct gate_secret *s, const char *host, uint16_t port);
+/* The first secret for this host and port, or NULL. */
+const struct gate_secret *secret_set_find(const struct secret_set *s, const char *host, uint16_t port);
 /* True if some secret is for this host and port. */
 bool secret_set_covers(const struct secret_set *s, const char *host, uint16_t port);
 

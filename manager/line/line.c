@@ -231,11 +231,6 @@ static int on_gate(struct line *l, const struct wire_frame *frame)
 	return line_gate_frame(&l->dispatch, frame);
 }
 
-static int on_relay(struct line *l, const struct wire_frame *frame)
-{
-	return l->spec.handler.on_relay ? l->spec.handler.on_relay(l->spec.handler.ctx, frame) : -EPROTO;
-}
-
 /* Transfers, consoles and runs share one sequence of numbers and some frame types, so the number decides. */
 static int on_numbered(struct line *l, const struct wire_frame *frame)
 {
@@ -261,10 +256,6 @@ static int (*const routes[])(struct line *l, const struct wire_frame *frame) = {
 	[FRAME_STREAM_DATA] = on_stream,
 	[FRAME_STREAM_CREDIT] = on_stream,
 	[FRAME_STREAM_END] = on_stream,
-
-	[FRAME_RELAY_GET] = on_relay,
-	[FRAME_RELAY_CANCEL] = on_relay,
-	[FRAME_RELAY_CREDIT] = on_relay,
 
 	[FRAME_CALL] = on_numbered,
 	[FRAME_OUT] = on_numbered,

@@ -16,9 +16,6 @@ struct line_handler {
 	/* PID 1 has answered, for the first time or again. Called before PID 1 replays anything. */
 	void (*on_hello)(void *ctx, const struct wire_hello *hello);
 	void (*on_event)(void *ctx, const struct wire_event *event);
-	/* Handles a frame of the relay: 0, or negative if PID 1 violated the protocol. NULL = this line has no
-	 * relay. */
-	int (*on_relay)(void *ctx, const struct wire_frame *frame);
 	/* The connection is gone, but PID 1 keeps its runs. Call line_retry() or line_close(). CAUSE_PROTOCOL:
 	 * PID 1 can no longer be trusted. */
 	void (*on_broken)(void *ctx, const struct fail *f);

@@ -82,6 +82,8 @@ void wire_put_gate(struct buf *out, const struct wire_gate *gate)
 {
 	json_t *names = json_array();
 	json_auto_t *rules = json_pack("{s:o, s:s*}", "names", names, "hint", gate->hint);
+	if (gate->standing)
+		json_object_set_new(rules, "standing", json_true());
 	for (size_t i = 0; i < MIN(gate->n_rules, (size_t)GATE_RULES_MAX); i++)
 		json_array_append_new(names, rule_json(&gate->rules[i]));
 	(void)wire_put_json(out, FRAME_GATE, 0, rules);

@@ -69,13 +69,9 @@ static int64_t payload_max(uint8_t type)
 	case FRAME_STREAM_DATA:
 		return STREAM_DATA_MAX;
 	case FRAME_CREDIT:
-	case FRAME_RELAY_CREDIT:
 	case FRAME_STREAM_CREDIT:
 		return 4;
-	case FRAME_RELAY_GET:
-		return RELAY_HEAD_MAX;
 	case FRAME_FILE:
-	case FRAME_RELAY_CANCEL:
 	case FRAME_STREAM_ACCEPT:
 	case FRAME_STREAM_END:
 		return 0;
@@ -238,15 +234,15 @@ void wire_put_claim(struct buf *out, const struct wire_claim *claim)
 
 void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install)
 {
-	json_t *relays = json_array();
+	json_t *direct = json_array();
 	json_auto_t *payload =
-		json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "relays", relays, "packages",
+		json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "direct", direct, "packages",
 			  json_loads(install->packages, 0, NULL), "env", env_json(install->env), "timeout_ms",
 			  (json_int_t)install->timeout_ms, "stdout_limit", (json_int_t)2 * OUTPUT_LIMIT_MAX,
 			  "stderr_limit", (json_int_t)2 * OUTPUT_LIMIT_MAX, "size_limit",
 			  (json_int_t)install->size_limit);
-	for (size_t i = 0; i < install->n_relays; i++)
-		json_array_append_new(relays, json_integer(install->relays[i]));
+	for (size_t i = 0; install->direct && i < install->direct->n; i++)
+		json_array_append_new(direct, json_string(install->direct->v[i]));
 	(void)wire_put_json(out, FRAME_INSTALL, call, payload);
 }
 
@@ -255,76 +251,12 @@ json_t *wire_json(const struct wire_frame *frame)
 	return json_parse(frame->payload, frame->n, JSON_REJECT_DUPLICATES);
 }
 
-static bool is_printable(const char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
-			return false;
-	return true;
-}
-
-int wire_read_relay_get(const struct wire_frame *frame, struct wire_relay_get *ret)
-{
-	static const char *const passed[] = { "accept", "range", "if-none-match", "if-modified-since", "user-agent" };
-	json_auto_t *get = wire_json(frame);
-	json_int_t port = json_integer_value(json_object_get(get, "port"));
-	const char *method = json_string_value(json_object_get(get, "method"));
-	const char *target = json_string_value(json_object_get(get, "target"));
-	const json_t *headers = json_object_get(get, "headers");
-	if (port < 1 || port > UINT16_MAX || !method || (!streq(method, "GET") && !streq(method, "HEAD")) || !target ||
-	    *target != '/' || !is_printable(target) || strchr(target, ' '))
-		return -1;
-	*ret = (struct wire_relay_get){ .port = (uint16_t)port, .head = *method == 'H', .target = xstrdup(target) };
-	for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
-		const char *value = json_string_value(json_object_get(headers, passed[i]));
-		if (value && *value && is_printable(value))
-			strv_addf(&ret->fields, "%s: %s", passed[i], value);
-	}
-	const char *encoding = json_string_value(json_object_get(headers, "accept-encoding"));
-	ret->compressed = encoding && strstr(encoding, "gzip");
-	return 0;
-}
-
 int wire_read_credit(const struct wire_frame *frame, uint32_t *ret)
 {
 	if (frame->n != 4)
 		return -1;
 	*ret = (uint32_t)entry_get_number(frame->payload, 4);
 	return 0;
-}
-
-void wire_relay_get_release(struct wire_relay_get *get)
-{
-	free(get->target);
-	strv_release(&get->fields);
-	*get = (struct wire_relay_get){ 0 };
-}
-
-void wire_put_relay_answer(struct buf *out, uint32_t number, int status, int64_t length, const struct strv *fields)
-{
-	json_auto_t *answer = json_pack("{s:i, s:o}", "status", status, "headers", json_object());
-	for (size_t i = 0; i < fields->n; i++) {
-		const char *colon = strchr(fields->v[i], ':');
-		AUTO(freep) char *name = colon ? xstrndup(fields->v[i], (size_t)(colon - fields->v[i])) : NULL;
-		if (name)
-			json_object_set_new(json_object_get(answer, "headers"), name,
-					    json_string(colon + 1 + strspn(colon + 1, " \t")));
-	}
-	if (length >= 0)
-		json_object_set_new(answer, "length", json_integer(length));
-	(void)wire_put_json(out, FRAME_RELAY_ANSWER, number, answer);
-}
-
-void wire_put_relay_end(struct buf *out, uint32_t number, int status, const char *error)
-{
-	AUTO(buf_release) struct buf clean = { 0 };
-	json_auto_t *end = json_object();
-	if (error) {
-		utf8_clean(&clean, error, utf8_head(error, strlen(error), DETAIL_MAX));
-		json_object_set_new(end, "error", json_string(buf_str(&clean)));
-		json_object_set_new(end, "status", json_integer(status));
-	}
-	(void)wire_put_json(out, FRAME_RELAY_END, number, end);
 }
 
 static bool has_number(const json_t *object, const char *name)
@@ -389,6 +321,7 @@ int wire_read_hello(const struct wire_frame *frame, struct wire_hello *ret, stru
 		.files = json_is_true(json_object_get(hello, "files")),
 		.streams = json_is_true(json_object_get(hello, "streams")),
 		.gate = json_is_true(json_object_get(hello, "gate")),
+		.standing = json_is_true(json_object_get(hello, "standing")),
 	};
 	read_calls(ret, json_object_get(hello, "calls"));
 	const char *session = json_string_value(json_object_get(hello, "session"));

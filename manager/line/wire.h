@@ -138,6 +138,7 @@ struct wire_gate_rule {
 	bool tcp;	/* port 443 carries anything, not only TLS */
 };
 struct wire_gate {
+	bool standing; /* each name has an address from the beginning (gate_spec.standing) */
 	const struct wire_gate_rule *rules;
 	size_t n_rules;	  /* at most GATE_RULES_MAX */
 	const char *hint; /* what may be reached and who can change it, for people whose connection is refused */
@@ -181,27 +182,10 @@ struct wire_install {
 	const char *packages;	/* JSON: name -> version */
 	const struct strv *env; /* NAME=value; entries that are not UTF-8 are left out */
 	uint64_t timeout_ms;
-	uint64_t size_limit;	/* bytes */
-	const uint16_t *relays; /* local ports on which PID 1 relays an index */
-	size_t n_relays;
+	uint64_t size_limit;	   /* bytes */
+	const struct strv *direct; /* names of hosts that are never reached through a proxy; NULL = none */
 };
 void wire_put_install(struct buf *out, uint32_t call, const struct wire_install *install);
-
-/* An installer's request to a relayed index. */
-struct wire_relay_get {
-	uint16_t port;
-	bool head;
-	char *target;	    /* printable ASCII, starts with '/' */
-	struct strv fields; /* "name: value", only fields that may be passed on */
-	bool compressed;    /* accepts compressed answers */
-};
-/* -1 if it is not a request that PID 1 may send. */
-int wire_read_relay_get(const struct wire_frame *frame, struct wire_relay_get *ret);
-void wire_relay_get_release(struct wire_relay_get *get);
-/* length -1 = unknown; fields are "name: value". */
-void wire_put_relay_answer(struct buf *out, uint32_t number, int status, int64_t length, const struct strv *fields);
-/* error NULL = the answer is complete; status is used if no answer has begun. */
-void wire_put_relay_end(struct buf *out, uint32_t number, int status, const char *error);
 
 #define WIRE_SESSION_SIZE 65
 
@@ -219,6 +203,7 @@ struct wire_hello {
 	bool files;		/* supports requests about files in place */
 	bool streams;		/* supports streams */
 	bool gate;		/* has a gate */
+	bool standing;		/* its gate can give names their addresses at once */
 	uint64_t lease_seconds; /* PID 1's own; 0 = not reported */
 	bool has_lifetime;
 	uint64_t lifetime_left_seconds;

@@ -29,6 +29,7 @@ struct rule {
 	bool deny;	      /* refuses what another rule allows */
 	bool personal;	      /* a person allowed it in a running session, whatever the operator's list says */
 	bool tcp;	      /* any bytes */
+	bool own;	      /* a host of the operator's settings: its address may be any. Not in texts */
 	uint16_t first, last; /* ports; 0 = not written: 80 and 443 */
 	char *address;	      /* of an endpoint, numeric; NULL = the name is resolved */
 };

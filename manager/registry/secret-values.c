@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/work.h"
+#include "manager/gate/verify.h"
 #include "manager/model/tenant.h"
 #include "manager/model/token.h"
 
@@ -24,7 +24,7 @@ struct secret_reading {
 	struct secret_values *values;
 	char *tenant, *names;
 	bool some; /* those that still exist are enough */
-	struct work *work;
+	struct verify_load *load;
 	struct store_job *job;
 	void (*on_done)(void *ctx, struct secret_set *set, const struct fail *f);
 	void *ctx;
@@ -45,8 +45,7 @@ static void reading_free(struct secret_reading *r)
 {
 	list_remove(&r->node);
 	store_cancel(r->job);
-	if (r->work)
-		work_forget(r->work);
+	verify_load_cancel(r->load);
 	free(r->tenant);
 	free(r->names);
 	free(r);
@@ -148,49 +147,23 @@ static void on_key(void *ctx, const char *text, const struct fail *f)
 		step(r);
 }
 
-/* Certificates of hosts are verified with this. Reading a bundle takes milliseconds. */
-struct loading {
-	struct secret_reading *reading; /* not for the thread */
-	char *ca_file;
-	struct tls_context *context;
-	struct fail fail;
-};
-
-static void load(void *ctx)
+static void on_loaded(void *ctx, struct tls_context *context, const struct fail *f)
 {
-	struct loading *l = ctx;
-	l->context = tls_context_client(l->ca_file, &l->fail);
-	if (l->context)
-		tls_context_offer_http1(l->context);
-}
-
-static void on_loaded(void *ctx, bool forgotten)
-{
-	struct loading *l = ctx;
-	struct secret_reading *r = l->reading;
-	if (!forgotten) {
-		r->work = NULL;
-		if (!r->values->upstream)
-			r->values->upstream = take_ptr(l->context);
-		if (l->fail.kind)
-			deliver(r, NULL, &l->fail);
-		else
-			step(r);
-	}
-	tls_context_free(l->context);
-	fail_release(&l->fail);
-	free(l->ca_file);
-	free(l);
+	struct secret_reading *r = ctx;
+	r->load = NULL;
+	if (context && !r->values->upstream)
+		r->values->upstream = tls_context_ref(context);
+	if (f)
+		deliver(r, NULL, f);
+	else
+		step(r);
 }
 
 static void step(struct secret_reading *r)
 {
 	struct secret_values *v = r->values;
 	if (!v->upstream) {
-		struct loading *l = new0(struct loading);
-		l->reading = r;
-		l->ca_file = copy(v->config->ca_bundle);
-		r->work = work_start(v->loop, &(struct work_spec){ .fn = load, .on_done = on_loaded, .ctx = l });
+		r->load = verify_load_start(v->loop, v->config->ca_bundle, on_loaded, r);
 	} else if (!v->key) {
 		r->job = store_derive_key(v->store, "gate", on_key, r);
 	} else {

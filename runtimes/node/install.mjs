@@ -18,11 +18,12 @@ if (!later)
     NPM_CONFIG_CACHE: "/tmp/npm",
   });
 delete env.NODE_PATH;
-// A local address means that PID 1 relays the registry, so that the login stays outside. Tarballs then come from the
-// same address, whatever host their links name. npm 10 would repeat a path in the registry's address in these links, so
-// for such a registry the relay rewrites the links itself.
-if (/^http:\/\/127\.0\.0\.1:\d+\/?$/.test(env.NPM_CONFIG_REGISTRY ?? ""))
+// Husk adds the login of these registries outside of the container, for their own host alone. So tarballs come from
+// there, whatever host their links name. npm 10 would repeat a path in the registry's address in these links.
+const registry = (env.NPM_CONFIG_REGISTRY ?? "").replace(/\/$/, "");
+if (registry && (env.HUSK_LOGIN_INDEXES ?? "").split(" ").includes(registry))
   env.NPM_CONFIG_REPLACE_REGISTRY_HOST = "always";
+delete env.HUSK_LOGIN_INDEXES;
 if (!later) {
   process.chdir(DEPS);
   fs.writeFileSync("package.json", '{ "private": true }\n');

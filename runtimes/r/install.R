@@ -11,11 +11,10 @@ options(warn = 1, timeout = 300)
 Sys.setenv(MAKEFLAGS = "-j2")
 
 wanted <- jsonlite::fromJSON(readLines("/proc/self/fd/198", warn = FALSE), simplifyVector = FALSE)
-# The processes that build packages need not know where packages come from. For a repository that needs a login this is
-# a local address, which PID 1 relays, so the login never enters the container.
+# The processes that build packages need not know where packages come from.
 repos <- unlist(strsplit(Sys.getenv("R_REPOS"), "[[:space:]]+"))
 repos <- if (any(nzchar(repos))) repos[nzchar(repos)] else getOption("repos")
-Sys.unsetenv("R_REPOS")
+Sys.unsetenv(c("R_REPOS", "HUSK_LOGIN_INDEXES"))
 options(repos = repos)
 
 give_up <- function(...) {

@@ -158,11 +158,13 @@ def own_session(start):
 
 
 @pytest.fixture
-def begin(start):
-    """Like start(), but the images that the test made are removed at the end."""
+def begin(start, tmp_path):
+    """Like start(), but the images that the test made are removed at the end, and the server knows package_index.NAME."""
     servers = []
 
     def begin_one(**options):
+        if any(package_index.NAME in value for value in options.values()):
+            options["command"] = package_index.named_command(tmp_path, [harness.husk_binary(), "mcp"])
         servers.append(start(CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20, **options))
         return servers[-1]
 

@@ -21,13 +21,25 @@ import zipfile
 import harness
 
 
+NAME = "index.test"
+# Runs a program that finds the address of NAME in its /etc/hosts.
+NAMED = 'mount --bind "$0" /etc/hosts && exec "$@"'
+
+
+def named_command(folder, program):
+    hosts = folder / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost\n{gateway()} {NAME}\n")
+    return ["unshare", "--mount", "bash", "-c", NAMED, str(hosts), *program]
+
+
 def gateway():
     """The host's address as sessions see it."""
     return harness.usual_engine.gateway()
 
 
 class Index:
-    """Serves `folder`, and `pages` by path: (status, headers, body). `login` (user:password) is required if given.
+    """Serves `folder`, and `pages` by path: (status, headers, body). `login` (user:password) is required if given; the
+    index then has the name NAME, which only servers know that begin() started.
     `certificate` (a file with its key) makes it HTTPS. `hold(name)` keeps requests for such a file waiting. `asked`
     lists the requested paths, `askers` the address and login of each request.
     """
@@ -43,6 +55,7 @@ class Index:
         self.holding = threading.Event()
         self.release = threading.Event()
         self.address = gateway()
+        self.host = NAME if login else self.address
         self.server = http.server.ThreadingHTTPServer((self.address, 0), self._handler())
         self.server.daemon_threads = True
         if certificate:
@@ -54,11 +67,11 @@ class Index:
     def url(self, path="", login=None):
         user = f"{login}@" if login else ""
         scheme = "https" if self.certificate else "http"
-        return f"{scheme}://{user}{self.address}:{self.server.server_port}/{path}"
+        return f"{scheme}://{user}{self.host}:{self.server.server_port}/{path}"
 
     def pip(self, login=None):
         """Settings of a server that installs from here."""
-        return {"PIP_INDEX_URL": self.url("simple/", login), "PIP_TRUSTED_HOST": self.address}
+        return {"PIP_INDEX_URL": self.url("simple/", login), **({} if login else {"PIP_TRUSTED_HOST": self.host})}
 
     def hold(self, name):
         self.held.append(name)

@@ -126,7 +126,32 @@ def test_installers_only_install_and_sessions_never_do(installer, client):
     assert "cannot install packages" in client.finish(install(client)).detail
 
 
-@pytest.mark.parametrize("fields", [{"packages": None}, {"packages": []}, {"env": {"A": 1}}, {"env": {"A=B": "1"}}])
+def test_no_proxy_is_used_for_direct_names(installer):
+    client = installer('echo "$NO_PROXY $no_proxy"')
+    reply = client.finish(install(client, env={"NO_PROXY": "x.example"}, direct=["index.example", "b"]))
+    assert reply.out == b"x.example,index.example,b index.example,b\n"
+
+
+PEM = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n"
+
+
+# evidence: index-login
+def test_names_of_an_install_have_their_addresses_at_once(installer):
+    """The names of its gate are in /etc/hosts, since its resolver is the network's. Its programs trust the gate."""
+    client = installer('grep -c CERT "$PIP_CERT"; [ "$PIP_CERT" = "$SSL_CERT_FILE" ] && case $PIP_CERT in /opt/husk/deps/*) echo in the image;; esac; '
+                       'exec 3<>/dev/tcp/127.64.0.3/8443; echo connected')
+    client.send(frames.CLAIM, 0, {"session": "", "lease_seconds": 60, "lifetime_seconds": 0, "env": {}, "authority": PEM})
+    client.send(frames.GATE, 0, {"standing": True, "names": [{"name": "a.example", "ports": [[8080, 8080]]}, {"name": "a.example", "ports": [[8443, 8443]]},
+                                                           {"name": "b.example", "ports": [[8443, 8443]]}]})
+    number = install(client)
+    opened = client.expect(lambda f: f.type == frames.STREAM_OPEN)
+    assert opened.payload == {"name": "b.example", "port": 8443}
+    lines = client.finish(number).out.decode().split("\n")
+    assert int(lines[0]) >= 2 and lines[1:] == ["connected", ""]
+
+
+@pytest.mark.parametrize("fields", [{"packages": None}, {"packages": []}, {"env": {"A": 1}}, {"env": {"A=B": "1"}}, {"direct": ["A b"]},
+                                    {"direct": ["a"] * 9}, {"relays": [8701]}])
 def test_bad_fields_are_refused(installer, fields):
     client = installer("true")
     assert client.finish(install(client, **fields)).ending == "refused"

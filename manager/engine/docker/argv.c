@@ -153,7 +153,11 @@ static void add_network(struct strv *argv, const struct container_spec *spec, co
 	strv_add_all(argv, "--network", spec->network && !spec->network_late ? network : "none", NULL);
 	/* PID 1 answers the names that the session's gate lets through, and no search list may change a name. */
 	if (!spec->network)
-		strv_add_all(argv, "--dns", "127.0.0.1", "--dns-search", ".", "--sysctl", PORTS_SYSCTL, NULL);
+		strv_add_all(argv, "--dns", "127.0.0.1", "--dns-search", ".", NULL);
+	if (!spec->network || spec->gated)
+		strv_add_all(argv, "--sysctl", PORTS_SYSCTL, NULL);
+	for (size_t i = 0; spec->hosts && i < spec->hosts->n; i++)
+		strv_add_all(argv, "--add-host", spec->hosts->v[i], NULL);
 	if (!spec->ca_bundle || (!spec->network && !spec->gated))
 		return;
 	strv_add(argv, "--mount");

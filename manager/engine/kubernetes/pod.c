@@ -205,6 +205,13 @@ static json_t *pod_around(const struct container_spec *spec, json_t *containers,
 				    json_pack("{s:[{s:s, s:s}]}", "sysctls", "name",
 					      "net.ipv4.ip_unprivileged_port_start", "value", "0"));
 	}
+	for (size_t i = 0; spec->hosts && i < spec->hosts->n; i++) {
+		const char *host = spec->hosts->v[i], *colon = strrchr(host, ':');
+		json_t *alias = json_pack("{s:s, s:[s#]}", "ip", colon + 1, "hostnames", host, (size_t)(colon - host));
+		if (!i)
+			json_object_set_new(inside, "hostAliases", json_array());
+		json_array_append_new(json_object_get(inside, "hostAliases"), alias);
+	}
 	if (spec->runtime)
 		json_object_set_new(inside, "runtimeClassName", json_text(spec->runtime));
 	json_object_set_new(pod, "spec", inside);

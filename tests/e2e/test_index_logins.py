@@ -1,5 +1,5 @@
-"""A package index with a login is relayed: while a package is built, the login is not in its container, so no package
-can read it.
+"""A package index with a login is reached through the gate, which adds the login: while a package is built, the login is
+not in its container, so no package can read it.
 """
 
 import base64
@@ -21,7 +21,7 @@ BASIC = base64.b64encode(LOGIN.encode()).decode()
 # its own memory.
 PROBE = r"""
 my %word = (canary => join('|', 'cAnAr' . 'Y[/]pass' . 'w0rd', 'cAnAr' . 'Y%2Fpass' . 'w0rd', BASIC_PARTS),
-    control => '127[.]0[.]0[.]1:87' . '01');
+    control => 'index[.]te' . 'st:');
 my (%found, $bytes, $memories);
 sub look { my ($where, $data) = @_; $bytes += length $data;
     for my $w (keys %word) { $found{$w}{$where}++ if $data =~ /$word{$w}/ } }
@@ -113,8 +113,8 @@ def test_r(begin, make_index):
 
 # evidence: index-paths
 def test_links_and_redirects(begin, make_index):
-    """Files of the same origin are fetched with the login, whatever their path. A redirect to another origin is
-    followed without the login, and a link to one is fetched by the session itself.
+    """Files beside the pages are fetched with the login. Redirects and links to another host lead past the gate, without
+    the login.
     """
     index, elsewhere = make_index(login=LOGIN), make_index()
     for name in ("husk-near", "husk-far", "husk-direct"):
@@ -129,16 +129,14 @@ def test_links_and_redirects(begin, make_index):
         page = {"meta": {"api-version": "1.0"}, "name": name, "files": [{"filename": wheel, "url": at, "hashes": {}}]}
         index.pages[f"/simple/{name}/"] = 200, {"Content-Type": "application/vnd.pypi.simple.v1+json"}, json.dumps(page).encode()
         index.pages[f"/files/{wheel}"] = 302, {"Location": elsewhere.url(f"simple/{name}/{wheel}")}, b""
-    server = begin(CONTAINER_NETWORK_PRIVATE=elsewhere.address, **index.pip(login=f"{USER}:{ENCODED}"))
+    server = begin(CONTAINER_NETWORK_PRIVATE=elsewhere.address, PIP_TRUSTED_HOST=elsewhere.address, **index.pip(login=f"{USER}:{ENCODED}"))
     session = session_of(server, create(server, dependencies={"husk-near": "", "husk-far": "", "husk-direct": ""}))
     assert session.code("import husk_near, husk_far, husk_direct; husk_far.version").ok().value == "'1.0'"
     assert any(path.startswith("/packages/husk_near") for path in index.asked)
     assert all(login is None for _, login in elsewhere.askers)
-    asked = dict(zip(elsewhere.asked, (address for address, _ in elsewhere.askers)))
-    far, = [address for path, address in asked.items() if "husk_far" in path]
-    direct, = [address for path, address in asked.items() if "husk_direct" in path]
-    subnet = docker("network", "inspect", "--format", "{{range .IPAM.Config}}{{.Subnet}}{{end}}", "husk")
-    assert ipaddress.ip_address(direct) in ipaddress.ip_network(subnet) and far != direct
+    subnet = ipaddress.ip_network(docker("network", "inspect", "--format", "{{range .IPAM.Config}}{{.Subnet}}{{end}}", "husk"))
+    assert all(ipaddress.ip_address(address) in subnet for address, _ in elsewhere.askers)
+    assert all(login for _, login in index.askers)
 
 
 # evidence: index-paths
@@ -151,7 +149,7 @@ def test_a_package_can_reach_only_the_index(begin, make_index):
     import http.client, json
     statuses = []
     for method, path in [("GET", p) for p in {asks!r}] + [("POST", "/simple/"), ("PUT", "/simple/x"), ("HEAD", "/simple/husk-probe/")]:
-        link = http.client.HTTPConnection("127.0.0.1", 8701)
+        link = http.client.HTTPConnection("{index.host}", {index.server.server_port})
         link.request(method, path)
         statuses.append(link.getresponse().status)
     open("result.json", "w").write(json.dumps(statuses))""")
@@ -172,7 +170,7 @@ def certificate(tmp_path, husk_network):
     """A certificate for the address of the index, with its key, and a copy without the key for clients that trust it."""
     both, public = tmp_path / "index.pem", tmp_path / "ca.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=index", "-keyout", tmp_path / "key.pem",
-                    "-out", public, "-addext", f"subjectAltName=IP:{package_index.gateway()}"], check=True, capture_output=True)
+                    "-out", public, "-addext", f"subjectAltName=DNS:{package_index.NAME}"], check=True, capture_output=True)
     both.write_text(public.read_text() + (tmp_path / "key.pem").read_text())
     return both, public
 
@@ -188,10 +186,26 @@ def test_tls_ends_at_the_server(begin, make_index, certificate):
     settings = {"PIP_INDEX_URL": index.url("simple/", f"{USER}:{ENCODED}")}
     refused = create(begin(**settings), dependencies={"husk-safe": ""})
     assert refused.is_error and "certificate" in refused.text and "CONTAINER_CA_BUNDLE" in refused.fields["hint"]
-    assert index.url() in refused.text + "/" and "127.0.0.1" not in refused.text and not index.asked
+    assert index.url() in refused.text + "/" and not index.asked
     server = begin(CONTAINER_CA_BUNDLE=str(public), **settings)
     session = session_of(server, create(server, dependencies={"husk-safe": ""}))
     assert session.code("import husk_safe; husk_safe.version").ok().value == "'1.0'"
+
+
+def test_the_operators_list(begin, make_index, certificate):
+    """With a list of hosts, an install has no network; the index with a login need not be in the list."""
+    both, public = certificate
+    index = make_index(login=LOGIN, certificate=both)
+    package_index.add_wheel(index.folder, "husk-listed", "1.0")
+    server = begin(CONTAINER_CA_BUNDLE=str(public), CONTAINER_NETWORK_ALLOW="other.test", PIP_INDEX_URL=index.url("simple/", f"{USER}:{ENCODED}"))
+    session = session_of(server, create(server, dependencies={"husk-listed": ""}))
+    assert session.code("import husk_listed; husk_listed.version").ok().value == "'1.0'"
+    assert index.askers and all(login for _, login in index.askers)
+
+
+def test_an_address_is_no_name(begin):
+    refused = create(begin(PIP_INDEX_URL=f"http://{USER}:{ENCODED}@192.0.2.1/simple/"), dependencies={"husk-none": ""})
+    assert refused.is_error and "needs a host name" in refused.text and "/etc/hosts" in refused.fields["hint"] and "cAnArY" not in refused.text
 
 
 def test_a_wrong_login_is_explained(begin, make_index):
