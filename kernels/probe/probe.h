@@ -47,6 +47,10 @@ int try_gateway(const struct probe *p); /* likewise to the gateway */
 int try_neighbour(
 	const struct probe *p); /* likewise to addresses next to ours, upwards if `a` is 1, downwards if it is -1 */
 
+/* The gate (gate.c), where a session has one: only the names of its rules lead anywhere. */
+int try_resolve(const struct probe *p); /* asks for records of type a of a name that no rule has */
+int try_unasked(const struct probe *p); /* connects to an address that belongs to no name */
+
 /* How the container was made (state.c): each "works" if a protection is missing. */
 int try_user(const struct probe *p);	   /* this process runs as user a */
 int try_group(const struct probe *p);	   /* this process is in group a */

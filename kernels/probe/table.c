@@ -79,6 +79,10 @@
 	{                                                                                                              \
 		group, name " " address, try_connect, UNREACHED, "", address, 0, port                                  \
 	}
+#define RESOLVE(name, type)                                                                                            \
+	{                                                                                                              \
+		"gate", name, try_resolve, "ECONNREFUSED EACCES " NOT_SO, "", NULL, 0, type                            \
+	}
 #define GATEWAY(name, port)                                                                                            \
 	{                                                                                                              \
 		"host", name, try_gateway, UNREACHED, "", NULL, 0, port                                                \
@@ -331,6 +335,11 @@ const struct probe probes[] = {
 	DEVICE("/dev/fuse"),
 	DEVICE("/dev/net/tun"),
 	{ "devices", "any other device", try_strange_device, NOT_SO, "", "/dev" },
+
+	/* --- the gate --- */
+	RESOLVE("an address of a host that no rule names", 1),
+	RESOLVE("text from a host that no rule names", 16),
+	{ "gate", "an address that belongs to no name", try_unasked, "ECONNREFUSED", "", "127.65.66.67", 0, 443 },
 
 	/* --- the network --- */
 	CONNECT("network", "metadata", "169.254.169.254", 80),

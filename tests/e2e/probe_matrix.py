@@ -5,6 +5,7 @@ A row is a name, a change of the engine's command line, and the acts that must t
 import os
 import pathlib
 import subprocess
+import sys
 
 from harness import docker
 
@@ -187,6 +188,24 @@ ip -6 route add default via fd99::1
 """
 
 
+# Answers each query with one record of its type: an address outside, or a text. Ends with its input.
+RESOLVER = """
+import socket, sys, threading
+names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+names.bind(("127.0.0.1", 53))
+server = socket.create_server(("127.65.66.67", 443))
+def serve():
+    while True:
+        query, sender = names.recvfrom(512)
+        kind, data = query[-4:-2], b"\\x01x" if query[-3] == 16 else bytes([192, 0, 2, 1])
+        names.sendto(query[:2] + b"\\x81\\x80\\0\\1\\0\\1\\0\\0\\0\\0" + query[12:] + b"\\xc0\\x0c" + kind + b"\\0\\1\\0\\0\\0\\0\\0"
+                     + bytes([len(data)]) + data, sender)
+threading.Thread(target=serve, daemon=True).start()
+print("up", flush=True)
+sys.stdin.read()
+"""
+
+
 class OpenNetwork:
     """Two network namespaces, made without an engine: every address that one tries is answered by the other."""
 
@@ -209,6 +228,12 @@ class OpenNetwork:
                               text=True, timeout=60, check=False, **more)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def answer_names(self):
+        """Starts a resolver that knows every name, and a server on an address that belongs to none."""
+        self.ends.append(subprocess.Popen(["nsenter", "--target", str(self.ends[1].pid), "--net", sys.executable, "-c", RESOLVER],
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        assert self.ends[-1].stdout.readline() == "up\n"
 
     def probe(self, program, **more):
         user = ["setpriv", "--reuid", "60706", "--regid", "65532", "--clear-groups"]

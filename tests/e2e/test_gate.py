@@ -130,6 +130,12 @@ def test_tricks_do_not_get_around_the_list(session):
     assert attempt(session, "attempt(urllib.request.urlopen, 'http://api.test/away')")[0] == 403
 
 
+# evidence: gate-list
+def test_the_probe_finds_no_way_around_the_gate(session):
+    lines = session.shell("/opt/husk/husk-probe | grep -P '\\tgate\\t'").ok().stdout.splitlines()
+    assert len(lines) == 3 and all(line.startswith("held") for line in lines), lines
+
+
 # evidence: gate-addresses
 def test_names_of_private_addresses_are_refused(session):
     session.code(DENIED).ok()
