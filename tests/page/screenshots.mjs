@@ -24,7 +24,9 @@ await callTool("execute_code", { session_id: report, code: "sales.describe()" })
 await api("POST", `/v1/sessions/${loader}/runs`, { text: "input('Password: ')", interactive: true, by: "claude-code" });
 await api("POST", `/v1/sessions/${report}/runs`, { text: TRAIN, by: "claude-code", timeout: 0 });
 await page.getByText("waiting:").waitFor();
-await page.locator(".spark polyline").first().waitFor({ state: "attached" });
+await page.waitForFunction(
+  () => document.querySelector(".memory polyline")?.getAttribute("points").split(" ").length >= 6,
+);
 await page.screenshot({ path: `${folder}/page-sessions.png`, clip: { x: 0, y: 0, width: 1280, height: 280 } });
 await page.goto(`${origin}/ui/sessions/${report}?run=2`);
 await page.locator(".seen img").waitFor();
