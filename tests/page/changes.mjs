@@ -81,6 +81,16 @@ await page.reload();
 await row("print(x + 3)").getByText("now", { exact: true }).waitFor();
 await page.locator(".branch-row.gone").first().waitFor();
 assert.deepEqual(await rows(), tree);
+// Branches stay until one of them is kept; then the cells of the others are gone.
+await callTool("execute_code", { session_id: id, code: "x = 10", branch: "left" });
+await callTool("execute_code", { session_id: id, code: "x = 20", branch: "right" });
+await row("x = 10").getByText("left").waitFor();
+await row("x = 20").getByText("right").waitFor();
+assert.equal(await page.locator(".branch-row.gone").count(), 2, "only the cells of the undo");
+await page.getByRole("button", { name: "Commands for the branch right" }).click();
+await page.getByRole("menuitem", { name: "Make it the interpreter" }).click();
+await row("x = 20").getByText("now", { exact: true }).waitFor();
+await page.locator(".branch-row.gone", { hasText: "x = 10" }).waitFor();
 // A death goes back too, by itself.
 await run("import os; os._exit(1)");
 await page.locator(".branch-row.gone", { hasText: "os._exit" }).waitFor();
