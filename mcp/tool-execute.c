@@ -89,8 +89,7 @@ static const struct arg code_table[] = {
 	{ "branch", ARG_STRING, offsetof(struct execute_args, branch), ARG_NONEMPTY, .max = 64,
 	  .description = "Run in this branch (see checkpoint).", .example = "\"fill_gaps\"" },
 	{ "restart", ARG_BOOL, offsetof(struct execute_args, restart), ARG_ABSENT,
-	  .description = "Start a new interpreter at once, then run code if given. Variables are lost, files kept.",
-	  .example = "true" },
+	  .description = "Start a new interpreter first. Variables are lost, files kept.", .example = "true" },
 	{ 0 },
 };
 
@@ -136,19 +135,16 @@ static void execute_extend(json_t *properties, const struct tool_env *env)
 static char *code_describe(const struct tool_env *env)
 {
 	return xasprintf(
-		"Run code in the session's interpreter, like a notebook cell. Variables, imports, functions and open "
-		"objects persist between calls, so build on earlier cells instead of repeating them. Always send the "
-		"complete code.\n"
+		"Run code in the session's interpreter, like a notebook cell. Variables and imports persist between "
+		"calls, so build on earlier cells instead of repeating them.\n"
 		"Returned in order: what was printed, stderr, displays, the last value, a traceback; figures as images, "
 		"the last %d of an answer. Labels in ⟦ ⟧ come from Husk. Top-level await works. input() fails unless "
 		"`interactive`: then the answer is ⟦waiting for input⟧, and {run: 7, input: \"yes\"} answers it.\n"
 		"Slow work: {code: \"train()\", wait: 20} answers after at most 20 s, with ⟦running⟧ and a run number if "
 		"it has not ended; {run: 7, wait: 60} returns new output, at once when it ends; {run: 7, interrupt: true} "
-		"ends it. Never sleep to wait. Cells of one session run one after the other; execute_terminal works "
-		"beside them.\n"
+		"ends it. Never sleep to wait. Cells run one after the other; execute_terminal works beside them.\n"
 		"Long output is cut in the middle (%llu characters are shown; all of it is in ~/.husk/runs): print "
-		"summaries. If the interpreter had to be restarted, the answer says which variables are left; files are "
-		"kept.",
+		"summaries. After a restart of the interpreter, the answer says which variables are left.",
 		PICTURES_MAX, (unsigned long long)env->config->max_answer_chars);
 }
 
@@ -157,7 +153,7 @@ static char *terminal_describe(const struct tool_env *env)
 	return xasprintf(
 		"Run a bash command in the session's container: files, packages (pip install NAME, if the session has the "
 		"network), git, builds, background services. It starts in /workspace; the working directory and exported "
-		"variables persist between calls. Files are shared with execute_code, interpreter variables are not.\n"
+		"variables persist between calls. Files are shared with execute_code.\n"
 		"Returned: stdout, stderr and the exit code. Input is closed (use -y) unless `interactive`. A timeout "
 		"kills the command's processes. Slow commands: `wait`, `run` and `interrupt` as with execute_code; "
 		"while one is ⟦running⟧, the next runs beside it (%d at most). Services: `command > log.txt 2>&1 &`; background processes stay alive.\n"

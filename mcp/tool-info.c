@@ -22,7 +22,7 @@ static char *info_describe(const struct tool_env *env)
 	return xstrdup(
 		"Show sessions without running code: with a session_id its runs, memory and disk use with their limits, "
 		"remaining time, dependencies and variables (name, type, shape, bytes; the largest first); without one, "
-		"the sessions of this conversation. Cheaper than printing variables. keep_alive: true keeps an idle "
+		"the sessions of this conversation. keep_alive: true keeps an idle "
 		"session from ending, within its lifetime.");
 }
 
