@@ -112,7 +112,10 @@ void kernels_reaped(struct kernels *all, pid_t pid, int status)
 			copy->on_failed(copy);
 			return;
 		}
-		kernel_reaped(k, pid, status);
+		if (k->pid == pid) {
+			kernel_reaped(k, pid, status); /* this may remove others from the list */
+			return;
+		}
 	}
 	checkpoints_reaped(&all->checkpoints, pid);
 }
