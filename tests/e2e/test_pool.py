@@ -8,6 +8,8 @@ from harness import wait_until
 from private_engine import running
 from serving import Serving
 
+# The three hosts get their image once for each build of it, which takes minutes on a busy machine.
+pytestmark = pytest.mark.timeout(600)
 NAMES = ("one", "two", "gpu")
 
 

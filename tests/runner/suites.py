@@ -468,6 +468,7 @@ LONG = {
     "pool": pytest_work([TESTS / "e2e" / "long" / "test_pool_hosts.py"], env={"HUSK_TEST_LONG": "1", "PYTEST_ADDOPTS": "--timeout=900"}),
     "podman": podman_work,
     "docker26": docker26_work,
+    "vm": pytest_work([TESTS / "e2e" / "long" / "test_vm.py"], env={"HUSK_TEST_LONG": "1"}),
     "dist": long_work("dist", "packages"),
     "page": pytest_work([TESTS / "page" / "long" / "test_browsers.py"], env={"HUSK_TEST_LONG": "1"}),
     "pages": pytest_work([TESTS / "scripts" / "long" / "test_pages.py"], env={"HUSK_TEST_LONG": "1"}),
