@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -54,8 +55,11 @@ static void on_added(void *ctx, const char *key, const struct key_info *info UNU
 static void add(struct first_key *k)
 {
 	AUTO(fail_release) struct fail f = { 0 };
-	/* The name of an earlier key may still be taken, or another server may be making one now. */
-	AUTO(freep) char *name = xasprintf("first-%llx-%x", (unsigned long long)time(NULL), (unsigned)getpid());
+	/* The names of earlier keys are taken, and servers in other containers, with the same pid, may be making theirs now. */
+	uint64_t number = 0;
+	if (getrandom(&number, sizeof(number), 0) < 0)
+		number = (uint64_t)time(NULL);
+	AUTO(freep) char *name = xasprintf("first-%llx", (unsigned long long)number);
 	struct add_key_request request = {
 		.name = name, .tenant = TENANT_LOCAL, .scopes = SCOPES_ALL, .own = true, .on_done = on_added, .ctx = k
 	};
