@@ -19,6 +19,7 @@ import harness
 SCRIPTS = harness.ROOT / "tests" / "cluster"
 NODES = ("n1", "n2")
 NAMESPACE = "husk"
+PID_1 = b"/opt/husk/husk-client\0init\0"
 # The first start after a change builds the programs.
 START_SECONDS = 5400
 
@@ -42,7 +43,9 @@ class Cluster(harness.Engine):
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         # Ends the cluster when this process has closed the pipe, or was killed.
         guard = ["bash", "-c", 'read -r _; exec "$0" down "$1"', SCRIPTS / "cluster.sh", self.folder]
-        self.guard = subprocess.Popen(guard, stdin=subprocess.PIPE, stdout=self.log, stderr=self.log, start_new_session=True)
+        # It holds the lock until then.
+        self.guard = subprocess.Popen(guard, stdin=subprocess.PIPE, stdout=self.log, stderr=self.log, start_new_session=True,
+                                      pass_fds=[self.lock.fileno()])
         self.registry = None
         try:
             began = time.monotonic()
@@ -51,6 +54,7 @@ class Cluster(harness.Engine):
             self.kubectl("apply", "-k", str(harness.ROOT / "deploy" / "kubernetes"), namespace=None)
             self.kubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
             self.push(languages)
+            self.pull()
             self.took = time.monotonic() - began
         except BaseException:
             self.close()
@@ -78,6 +82,18 @@ class Cluster(harness.Engine):
             harness.docker("tag", tag, f"{self.registry}/{tag}")
             harness.docker("push", "--quiet", f"{self.registry}/{tag}", timeout=900)
 
+    def pull(self):
+        """Puts the images on the nodes, because pulling one for the first time can take longer than a session may."""
+        pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"pull-{name}-{node}", "namespace": "default"},
+                 "spec": {"nodeName": node, "restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+                          "containers": [{"name": "pull", "image": f"{self.registry}/{tag}", "command": ["/bin/true"]}]}}
+                for name, tag in self.images.items() for node in NODES]
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
+        self.kubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s", namespace="default")
+        self.kubectl("apply", "--filename=-", text=text, namespace=None)
+        self.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "--filename=-", "--timeout=900s", text=text, namespace=None, timeout=930)
+        self.kubectl("delete", "--filename=-", "--wait=true", text=text, namespace=None)
+
     # --- as an engine of servers
 
     @property
@@ -93,6 +109,28 @@ class Cluster(harness.Engine):
 
     def remove(self, name):
         self.kubectl("delete", "pod", name, "--grace-period=1", "--ignore-not-found")
+
+    def kill_container(self, name):
+        os.kill(self.pid_1(self.pod(name)["metadata"]["uid"]), signal.SIGKILL)
+
+    def words_of(self, name):
+        return self.kubectl("get", "pod", name, "--output=json") + self.kubectl("logs", name, "--all-containers")
+
+    @staticmethod
+    def pid_1(uid):
+        """The pid on this machine of the PID 1 of a pod, which has the pod's uid in its cgroup."""
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                process = pathlib.Path("/proc", entry)
+                if f"pod{uid}" in (process / "cgroup").read_text() and (process / "cmdline").read_bytes().startswith(PID_1):
+                    return int(entry)
+        raise AssertionError(f"the pod with the uid {uid} has no PID 1 on this machine")
+
+    # An address on the bridge of the nodes and the API server.
+    join = """ip link add eth0 type veth peer name "hg$$" netns "$PPID"
+nsenter -t "$PPID" --net ip link set "hg$$" master huskk8s0 up
+ip address add "10.199.0.$((20 + $$ % 200))/24" dev eth0
+ip link set eth0 up"""
 
     def gateway(self):
         return "10.199.0.1"

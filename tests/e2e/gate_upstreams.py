@@ -31,6 +31,7 @@ HOSTS = {"api.test": ADDRESS, "web.test": ADDRESS, "a.wild.test": ADDRESS, "othe
 ENTER = """set -eu
 ip link set lo up
 ip address add {address}/32 dev lo
+{join}
 mount --bind "$0" /etc/hosts
 "$1" "$2" "$3" "$4" "$5" >"$6" 2>&1 &
 until [ -e "$3/.ready" ]; do read -t 0.02 <> <(:) || true; done
@@ -53,8 +54,10 @@ def certificate(folder):
     return ca, mine, key
 
 
-def command(folder, program):
-    """The command that runs `program` among these servers, and the file with their authority."""
+def command(folder, program, join=""):
+    """The command that runs `program` among these servers, and the file with their authority. `join` connects the namespace to what
+    `program` needs besides them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     ca, mine, key = certificate(folder)
     site = folder / "site"
@@ -62,7 +65,7 @@ def command(folder, program):
     fill(site)
     hosts = folder / "hosts"
     write_hosts(hosts, HOSTS)
-    return ["unshare", "--net", "--mount", "bash", "-c", ENTER.format(address=ADDRESS), hosts, sys.executable, __file__, site, mine, key,
+    return ["unshare", "--net", "--mount", "bash", "-c", ENTER.format(address=ADDRESS, join=join), hosts, sys.executable, __file__, site, mine, key,
             folder / "upstreams.txt", *program], ca
 
 

@@ -264,6 +264,21 @@ class Engine:
     def remove(self, name):
         self.docker("rm", "--force", "--volumes", name, check=False)
 
+    def kill_container(self, name):
+        """Ends its PID 1 at once, as a fault would."""
+        self.docker("kill", name)
+
+    def inside(self, name, *command, **more):
+        """Runs a command in a container, without a server."""
+        return self.docker("exec", name, *command, **more)
+
+    def words_of(self, name):
+        """All that users of the engine can read about a container."""
+        return self.docker("inspect", name) + self.docker("logs", name, check=False)
+
+    # Shell commands that connect a new network namespace of root to what a server needs.
+    join = ""
+
     def gateway(self):
         """The host's address on the network of sessions, which the first session with a network creates."""
         return self.docker("network", "inspect", "--format", "{{range .IPAM.Config}}{{.Gateway}}{{end}}", "husk")

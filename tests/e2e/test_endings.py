@@ -112,7 +112,7 @@ def test_a_daemon_that_holds_memory_and_pipes_delays_no_run(session):
 def test_idle_sessions_end_and_running_cells_are_not_idle(start):
     session = start(SESSION_IDLE_TTL_SECONDS=2, SESSION_GC_INTERVAL_SECONDS=1).session(network=False)
     assert session.code("import time; time.sleep(5); 'awake'").ok().value == "'awake'"
-    harness.wait_until(lambda: session.container not in harness.docker("ps", "--all", "--format", "{{.Names}}"))
+    harness.wait_until(lambda: session.container not in session.server.containers())
     after = session.code("1")
     assert after.is_error and "SESSION_IDLE_TTL_SECONDS" in after.text
 

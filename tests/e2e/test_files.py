@@ -352,7 +352,7 @@ def test_exports_can_be_imported_by_other_sessions_after_the_end(start):
     assert not python.stop().is_error
     imported(r, {"session_id": python.id, "path": "/workspace/t.csv", "destination": "again.csv"}, {"session_id": python.id, "path": "d"})
     assert "in d" in r.code("readLines('d/f')").ok().text
-    harness.docker("kill", r.container)
+    r.server.engine.kill_container(r.container)
 
 
 # evidence: exports-private
@@ -377,7 +377,7 @@ def test_exports_outlive_sessions_and_servers(start, tmp_path):
     session = server.session(network=False)
     imported(session, {"file_content": "stays", "destination": "f.txt"})
     (file,) = exported(session, "f.txt")
-    harness.docker("rm", "--force", "--volumes", session.container)
+    server.engine.remove(session.container)
     assert server.request("resources/read", {"uri": file["uri"]}).result()["contents"][0]["text"] == "stays"
     server.kill()
     again = start(home=home)
@@ -414,7 +414,7 @@ def test_a_session_that_dies_during_a_copy_is_reported(start):
     session = server.session(network=False)
     session.shell("head -c 100M /dev/urandom > big; mkfifo p")
     call = server.start_call("export_files", {"session_id": session.id, "files": [{"source": "big"}, {"source": "p"}]})
-    harness.docker("kill", session.container)
+    server.engine.kill_container(session.container)
     result = call.tool()
     if not result.is_error:  # the first file may have been copied before the kill
         assert not result.files[1]["success"] and result.files[1]["error"], result.text

@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import gate_upstreams
+import harness
 import pytest
 from harness import Server, Session, husk_binary
 
@@ -14,7 +15,7 @@ PRIVATE = f"{gate_upstreams.ADDRESS},127.0.0.0/8"
 
 
 def start_server(home, **settings):
-    command, ca = gate_upstreams.command(home / "upstreams", [husk_binary(), "mcp"])
+    command, ca = gate_upstreams.command(home / "upstreams", [husk_binary(), "mcp"], harness.usual_engine.join)
     return Server(home, command=[str(word) for word in command],
                   **{"CONTAINER_NETWORK_PRIVATE": PRIVATE, "CONTAINER_CA_BUNDLE": str(ca),
                      "CONTAINER_MAX_SESSIONS_PER_THREAD": "40", "CONTAINER_MAX_SESSIONS": "40", **settings})

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 
 import pytest
-from harness import docker, wait_until
+from harness import wait_until
 
 PER_THREAD = "Maximum sessions per conversation"
 GLOBAL = "Maximum number of sessions"
@@ -77,7 +77,7 @@ def test_active_threads_are_limited(together):
 def test_a_dead_session_holds_no_slot(start):
     server = start(CONTAINER_MAX_SESSIONS=1)
     dead = server.session(network=False)
-    docker("kill", dead.container)
+    server.engine.kill_container(dead.container)
     wait_until(lambda: dead.code("1").is_error, what="the session's death")
     assert not create(server).is_error
 
@@ -86,7 +86,7 @@ def test_a_session_that_died_with_its_server_holds_no_slot(together):
     first = together(CONTAINER_MAX_SESSIONS=1, HUSK_THREAD_ID="slot-a")
     left = first.session(network=False)
     first.kill()
-    docker("rm", "--force", "--volumes", left.container)
+    first.engine.remove(left.container)
     assert not create(together(CONTAINER_MAX_SESSIONS=1, HUSK_THREAD_ID="slot-b")).is_error
 
 

@@ -9,7 +9,7 @@ import sys
 import harness
 import package_index
 import pytest
-from harness import docker, wait_until
+from harness import wait_until
 from upstream import Authority, Upstream, basic
 
 VALUE = "cAnArY-5309-value"
@@ -248,8 +248,7 @@ def test_the_value_is_nowhere(begin, host, url):
     session.code(PYTHON["urllib"].format(url=url)).ok()
     assert VALUE in host.fields("x-key")
     assert everything(session) == "[]"
-    container = docker("inspect", session.container)
-    assert VALUE not in container and VALUE not in docker("logs", session.container, check=False)
+    assert VALUE not in server.engine.words_of(session.container)
     arguments = subprocess.run(["ps", "axeww", "-o", "args"], capture_output=True, text=True, check=True).stdout
     assert VALUE not in arguments
     listed = husk(server, "secret", "list", "--json") + husk(server, "ps", "--json") + husk(server, "history", session.id, "--json")

@@ -5,9 +5,10 @@ import contextlib
 import os
 import signal
 
+import harness
 import pytest
 from fleet import Fleet, Mcp
-from harness import docker, wait_until
+from harness import wait_until
 from websocket_client import WebSocket
 
 
@@ -272,8 +273,9 @@ def test_a_run_that_ends_without_a_server_is_not_lost(fleet):
     run = begin_run(one, session, fleet.key, UNTIL_GO + "print('over')\nopen('over', 'w').close()\n40 + 2")
     container = fleet.postgres.sql(f"SELECT container FROM sessions WHERE id = '{session}'")[0][0]
     one.kill()
-    docker("exec", container, "touch", "/workspace/go")
-    wait_until(lambda: "over" in docker("exec", container, "ls", "/workspace").split())
+    inside = harness.usual_engine.inside
+    inside(container, "touch", "/workspace/go")
+    wait_until(lambda: "over" in inside(container, "ls", "/workspace").split())
     fleet.restart(one)
     answer = read_end(fleet.servers[0], session, run, fleet.key)
     assert (answer["ending"], answer["stdout"], answer["result"]["text/plain"]) == ("ok", "on\nover\n", "42")

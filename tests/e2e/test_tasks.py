@@ -44,7 +44,7 @@ def ended(server, task):
 
 def go(session):
     """Lets the cell end without a tool call, which would report ended runs."""
-    session.server.docker("exec", session.container, "touch", "/workspace/go")
+    session.server.engine.inside(session.container, "touch", "/workspace/go")
 
 
 def has_ended(task):
@@ -102,7 +102,7 @@ def test_clients_without_tasks_wait(session):
 def test_cancel_ends_the_run_and_keeps_variables(session):
     task = begin(session, "kept = 1\n" + UNTIL_GO)
     command = call(session, "execute_terminal", command="sleep 1000")
-    session.server.docker("exec", session.container, "sh", "-c", "until [ -e /workspace/begun ]; do sleep 0.02; done")
+    session.server.engine.inside(session.container, "sh", "-c", "until [ -e /workspace/begun ]; do sleep 0.02; done")
     assert command["resultType"] == "task"
     for one in (task, command["taskId"]):
         ack = ask(session.server, "tasks/cancel", taskId=one).result()
@@ -121,7 +121,7 @@ def test_a_task_survives_the_server_and_is_reported_once(start, tmp_path):
     session = start(home=home, **AT_ONCE).session(network=False)
     done = call(session, "execute_terminal", command="until [ -e done ]; do sleep 0.02; done; echo finished")["taskId"]
     task = begin(session)
-    session.server.docker("exec", session.container, "touch", "/workspace/done")
+    session.server.engine.inside(session.container, "touch", "/workspace/done")
     first = session.server
     first.process.send_signal(signal.SIGKILL)
     first.process.wait(20)

@@ -42,20 +42,8 @@ def signal_file(session, path):
 
 
 def pid_1(session):
-    """The pid on this machine of the session's PID 1, which has the pod's uid in its cgroup."""
     cluster = session.server.engine
-    uid = session.pod_uid if hasattr(session, "pod_uid") else cluster.pod(session.container)["metadata"]["uid"]
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/cgroup", encoding="ascii") as file:
-                if f"pod{uid}" not in file.read():
-                    continue
-            with open(f"/proc/{entry}/cmdline", "rb") as file:
-                if file.read().startswith(b"/opt/husk/husk-client\0init\0"):
-                    return int(entry)
-        except OSError:
-            continue
-    raise AssertionError(f"the pod {session.container} has no PID 1 on this machine")
+    return cluster.pid_1(session.pod_uid if hasattr(session, "pod_uid") else cluster.pod(session.container)["metadata"]["uid"])
 
 
 def kubectl_of(server):
