@@ -207,10 +207,12 @@ static struct checkpoints *of(const struct checkpoint *c)
 static void on_ready(struct checkpoint *c)
 {
 	struct checkpoints *all = of(c);
-	if (c->name) {
-		list_for_each(old, &all->list, struct checkpoint, node)
-			if (old != c && old->name && streq(old->name, c->name))
-				discard(all, old);
+	/* A newer one of the same name may be coming, for which a request waits. */
+	list_for_each(old, &all->list, struct checkpoint, node) {
+		if (old == c)
+			break;
+		if (c->name && old->name && streq(old->name, c->name))
+			discard(all, old);
 	}
 	if (c->asked) {
 		json_t *made = checkpoint_describe(c);
