@@ -50,10 +50,10 @@ static const char *encoding_choice(size_t i)
 			.max = 16, .description = "Of file_content; default: text.", .example = "\"text\"",            \
 			.choice = encoding_choice                                                                      \
 	}
-#define ENTRY_SESSION                                                                                                   \
-	{                                                                                                               \
-		"session_id", ARG_STRING, offsetof(struct import_entry, session_id), ARG_NONEMPTY,                      \
-			.max = 128, .description = "With path: the session that exported it.", .example = "\"kq3v…\"" \
+#define ENTRY_SESSION                                                                                                  \
+	{                                                                                                              \
+		"session_id", ARG_STRING, offsetof(struct import_entry, session_id), ARG_NONEMPTY,                     \
+			.max = 128, .description = "The other session.", .example = "\"kq3v…\""                      \
 	}
 #define ENTRY_PATH                                                                                                     \
 	{                                                                                                              \
@@ -163,15 +163,15 @@ static char *import_describe(const struct tool_env *env)
 				"you the content.\n",
 				folders);
 	return xasprintf(
-		"Copy files or whole directories into a session. Kinds of entries:\n"
-		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: your own content (\"encoding\": \"base64\" for binary).\n"
+		"Copy files or directories into a session. Entries:\n"
+		"- {\"file_content\": \"…\", \"destination\": \"data.csv\"}: your own content.\n"
 		"%s"
 		"- {\"session_id\": \"A\", \"path\": \"/workspace/out.csv\"}: what session A exported, also after its end.\n"
 		"- {\"session_id\": \"A\", \"variable\": \"df\", \"destination\": \"df2\"}: a live variable of A, also of another language.\n"
 		"`destination` defaults to the source's name in /workspace; \"dir/\" puts a file into it; "
-		"directories are merged, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written. Modes and times are kept.\n"
-		"/workspace and /tmp hold %llu MB each. Each entry has its own success and error.",
-		source, (unsigned long long)(env->config->tmpfs_size >> 20));
+		"directories are merged, files replaced. Only /workspace, /tmp and ~ (/home/sandbox) can be written.\n"
+		"Each entry has its own success and error.",
+		source);
 }
 
 static char *export_describe(const struct tool_env *env)
@@ -179,10 +179,10 @@ static char *export_describe(const struct tool_env *env)
 	return xasprintf(
 		"Copy files or directories out of a session, so that they stay when it ends. Use it for what cannot be shown "
 		"(data, models, PDFs), for what the user wants as a file, and to "
-		"pass files to another session (then import_files there).\n"
+		"pass files to another session.\n"
 		"Each entry is {\"source\": \"report.pdf\"} or a directory {\"source\": \"results/\"} (kept as a tar "
 		"archive); paths are below /workspace unless absolute (/workspace, /tmp, ~).\n"
-		"Returned for each entry: success and error, name, path, size, hash,%s uri (a resource that clients can read). Exports "
+		"Returned for each entry: success and error, name, path, size, hash,%s uri (a resource). Exports "
 		"survive the session and a restart of the server.",
 		env->remote ? " download_url (a link that needs no key and works for a day: give it to the user) and" :
 			      " host_path (where the user finds the file on the host: tell them) and");
