@@ -116,6 +116,9 @@ class Cluster(harness.Engine):
     def words_of(self, name):
         return self.kubectl("get", "pod", name, "--output=json") + self.kubectl("logs", name, "--all-containers")
 
+    def pids(self, name):
+        return [self.pid_1(self.pod(name)["metadata"]["uid"])]
+
     @staticmethod
     def pid_1(uid):
         """The pid on this machine of the PID 1 of a pod, which has the pod's uid in its cgroup."""

@@ -274,7 +274,13 @@ class Engine:
 
     def words_of(self, name):
         """All that users of the engine can read about a container."""
-        return self.docker("inspect", name) + self.docker("logs", name, check=False)
+        image = self.docker("inspect", "--format", "{{.Image}}", name).strip()
+        of_image = self.docker("image", "inspect", image) + self.docker("history", "--no-trunc", image)
+        return self.docker("inspect", name) + self.docker("logs", name, check=False) + of_image
+
+    def pids(self, name):
+        """Processes of a container, as this machine numbers them: PID 1, and others if the engine lists them."""
+        return self.docker("top", name, "-o", "pid").split()[1:]
 
     # Shell commands that connect a new network namespace of root to what a server needs.
     join = ""

@@ -3,6 +3,7 @@ an authority of its own.
 """
 
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -240,6 +241,38 @@ print(found)
     return session.shell("cat >/tmp/look.py <<'END'\n" + look + "\nEND\npython3 /tmp/look.py").ok().stdout.strip()
 
 
+def memory_of(server, session, words):
+    """The words that the host finds in the memory, arguments and environments of the session's processes, PID 1 among
+    them.
+    """
+    found = set()
+    for pid in server.engine.pids(session.container):
+        proc = pathlib.Path("/proc", str(pid))
+        try:
+            texts = [(proc / "cmdline").read_bytes(), (proc / "environ").read_bytes()]
+            found |= {word for word in words for text in texts if word.encode() in text}
+            with open(proc / "mem", "rb", 0) as memory:
+                for line in (proc / "maps").read_text().splitlines():
+                    found |= words_in(memory, line, words)
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def words_in(memory, line, words):
+    start, end = (int(part, 16) for part in line.split()[0].split("-"))
+    found, rest = set(), b""
+    for at in range(start, end if line.split()[1].startswith("r") else start, 16 << 20):
+        try:
+            memory.seek(at)
+            data = rest + memory.read(min(end - at, 16 << 20))
+        except (OSError, ValueError, OverflowError):
+            break
+        found |= {word for word in words if word.encode() in data}
+        rest = data[-100:]
+    return found
+
+
 # evidence: secret-canary
 def test_the_value_is_nowhere(begin, host, url):
     server = begin(HISTORY_KEEPS_CODE="true", LOG_LEVEL="debug")
@@ -247,7 +280,13 @@ def test_the_value_is_nowhere(begin, host, url):
     session.shell(f'curl -fsS -H "X-Key: $TOKEN" {url}/x').ok()
     session.code(PYTHON["urllib"].format(url=url)).ok()
     assert VALUE in host.fields("x-key")
+    host.pages["/echo"] = 200, {"X-Echo": "{x-key}"}, b""
+    errors = session.shell(f'curl -sSi -H "X-Key: $TOKEN" {url}/echo; curl -sS -H "X-Key: $TOKEN" https://{NAME}:1/; '
+                           f'curl -sS -X CONNECT -H "Host: other" -H "X-Key: $TOKEN" {url}/x').text
+    assert VALUE not in errors
+    placeholder = session.shell("echo $TOKEN").ok().stdout.strip()
     assert everything(session) == "[]"
+    assert memory_of(server, session, {VALUE, placeholder}) == {placeholder}
     assert VALUE not in server.engine.words_of(session.container)
     arguments = subprocess.run(["ps", "axeww", "-o", "args"], capture_output=True, text=True, check=True).stdout
     assert VALUE not in arguments
