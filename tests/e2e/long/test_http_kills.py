@@ -191,6 +191,11 @@ class Reader:
         assert set(runs) & set(self.ended), "other ends may be in a gap"
 
 
+def wait_for_another_run(place, runs):
+    before = len(runs.values)
+    harness.wait_until(lambda: place.failures or len(runs.values) > before, what="another run")
+
+
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_answers_survive_kills(store, tmp_path, capsys):
     seed = random.SystemRandom().randrange(1 << 32)
@@ -207,7 +212,7 @@ def test_answers_survive_kills(store, tmp_path, capsys):
         for i in range(KILLS):
             # On a busy machine, most servers would be killed before they have answered anything.
             if i % 2:
-                harness.wait_until(lambda n=len(runs.values): place.failures or len(runs.values) > n, what="another run")
+                wait_for_another_run(place, runs)
             # Anywhere in a request, which takes some milliseconds, or in the take-over of the session before.
             place.ended.wait(chance.uniform(0, 0.6))
             place.restart()
