@@ -259,7 +259,7 @@ def test_processes_killed_at_any_moment_leave_a_working_session(start):
     """The main interpreter, a copy in the making, a branch or a checkpoint."""
     box, client = start()
     numbers = random.Random(1)
-    for step in range(24):
+    for _ in range(24):
         client.execute("x = 1")
         client.checkpoint("save", name="s")
         client.queries += 1
