@@ -163,7 +163,7 @@ def begin(start, tmp_path):
     servers = []
 
     def begin_one(**options):
-        if any(package_index.NAME in value for value in options.values()):
+        if any(package_index.NAME in str(value) for value in options.values()):
             options["command"] = package_index.named_command(tmp_path, [harness.husk_binary(), "mcp"])
         servers.append(start(CONTAINER_MAX_SESSIONS=20, CONTAINER_MAX_SESSIONS_PER_THREAD=20, **options))
         return servers[-1]
