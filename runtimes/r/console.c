@@ -111,9 +111,26 @@ static void flush_all(void)
 	(void)fflush(R_Consolefile);
 }
 
+/* Descriptors with higher numbers are not looked at. */
+#define SPARES_BELOW 256
+
+/* 1 and 2 are new. The spares from which streams.R restores them still are those of the process that was copied. */
+static void renew_spares(void)
+{
+	struct stat st;
+	for (int fd = STREAMS; fd < SPARES_BELOW; fd++)
+		for (int of = STDOUT_FILENO; of < STREAMS; of++)
+			if (fstat(fd, &st) == 0 && st.st_dev == console.streams[of].st_dev &&
+			    st.st_ino == console.streams[of].st_ino)
+				(void)dup3(of, fd, fcntl(fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0);
+	for (int fd = 0; fd < STREAMS; fd++)
+		(void)fstat(fd, &console.streams[fd]);
+}
+
 bool console_take_over(int taken)
 {
 	console.owner = getpid();
+	renew_spares();
 	return dup3(taken, console.taken, O_CLOEXEC) >= 0;
 }
 
