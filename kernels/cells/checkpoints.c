@@ -80,15 +80,18 @@ static struct checkpoint *find(const struct checkpoints *all, const char *name)
 	return NULL;
 }
 
-/* It will be found in a moment. */
-static bool is_coming(const struct checkpoints *all, const char *name)
+static bool is_wanted(const char *its_name, const struct history *h, const char *name, json_int_t run)
 {
-	if (!name)
-		return false;
-	if (all->remake && all->remade && streq(all->remade, name))
+	return name ? its_name && streq(its_name, name) : history_last(h) == run;
+}
+
+/* It will be found in a moment. */
+static bool is_coming(const struct checkpoints *all, const char *name, json_int_t run)
+{
+	if (all->remake && is_wanted(all->remade, &all->kernel->history, name, run))
 		return true;
 	list_for_each(c, &all->list, struct checkpoint, node)
-		if (c->name && c->state == CHECKPOINT_COMING && streq(c->name, name))
+		if (c->state == CHECKPOINT_COMING && is_wanted(c->name, &c->history, name, run))
 			return true;
 	return false;
 }
@@ -553,10 +556,10 @@ void checkpoints_request(struct checkpoints *all, uint32_t call, const json_t *r
 {
 	const char *action = json_string_value(json_object_get(request, "action"));
 	const char *name = json_string_value(json_object_get(request, "name"));
-	const json_t *run = json_object_get(request, "run");
+	const json_t *number = json_object_get(request, "run");
+	json_int_t run = json_is_integer(number) ? json_integer_value(number) : -1;
 	bool saves = action && streq(action, "save"), undoes = action && streq(action, "undo");
-	struct checkpoint *c =
-		saves ? NULL : find_target(all, name, json_is_integer(run) ? json_integer_value(run) : -1);
+	struct checkpoint *c = saves ? NULL : find_target(all, name, run);
 	const char *cannot = checkpoints_why_not(all);
 	if (!action || !(saves || undoes || streq(action, "drop")))
 		refuse(all, call, "invalid", "The action is not known.");
@@ -566,7 +569,7 @@ void checkpoints_request(struct checkpoints *all, uint32_t call, const json_t *r
 		refuse(all, call, "busy", "The interpreter is busy.");
 	else if (saves)
 		save(all, call, name);
-	else if (!all->later && (all->kernel->fork_id || is_coming(all, name)))
+	else if (!all->later && (all->kernel->fork_id || is_coming(all, name, run)))
 		put_off(all, call, request);
 	else if (!c)
 		refuse(all, call, "none", "There is no such checkpoint.");

@@ -172,13 +172,13 @@ def test_if_no_copy_wakes_up_the_kernel_starts_anew(client):
     assert client.execute("x").ending == "error"
 
 
-def test_an_undo_can_be_repeated_without_a_run_between(client):
+@pytest.mark.parametrize("target", [{"name": "a"}, {"run": 1}])
+def test_an_undo_can_be_repeated_without_a_run_between(client, target):
     client.execute("x = [1]")
     client.checkpoint("save", name="a")
     for n in range(3):
         client.execute(f"x.append({n})")
-        assert client.checkpoint("undo", name="a")["status"] == "ok"
-        assert client.checkpoint("undo", name="a")["status"] == "ok"
+        assert [client.checkpoint("undo", **target)["status"] for _ in range(20)] == ["ok"] * 20
         assert client.execute("print(x)").out == b"[1]\n"
 
 
