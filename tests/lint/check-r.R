@@ -48,13 +48,22 @@ check_unused <- function(env, texts) {
   for (name in setdiff(ls(env), ENTRIES)) if (words[[name]] < 2L) complain("kernel", 0L, name, " is used nowhere")
 }
 
+# Evaluates a definition. The files share one environment, so a second definition of a name would replace the first.
+define <- function(expression, env) {
+  if (is.call(expression) && identical(expression[[1L]], as.name("<-")) && is.name(expression[[2L]])) {
+    name <- as.character(expression[[2L]])
+    if (exists(name, env, inherits = FALSE)) complain("kernel", 0L, name, " is defined twice")
+  }
+  eval(expression, env)
+}
+
 files <- commandArgs(trailingOnly = TRUE)
 for (folder in unique(dirname(files))) {
   env <- new.env(parent = baseenv())
   mine <- files[dirname(files) == folder]
   sources <- lapply(mine, read_source)
   if (basename(folder) == "husk" && length(found) == 0L) {
-    for (expression in unlist(lapply(sources, as.list))) eval(expression, env)
+    for (expression in unlist(lapply(sources, as.list))) define(expression, env)
     check_usage(env)
     check_unused(env, unlist(lapply(mine, readLines)))
   }

@@ -246,6 +246,7 @@ broken check-python.sh "a default that is shared" runtimes/python/a.py 'def f(x=
 broken check-r.sh "a syntax error" runtimes/r/husk/a.R 'f <- function( {'
 broken check-r.sh "a name that is not there" runtimes/r/husk/a.R 'main <- function() nowhere()'
 broken check-r.sh "a function that nobody calls" runtimes/r/husk/a.R 'spare <- function() 1'
+broken check-r.sh "a function that is defined twice" runtimes/r/husk/a.R $'main <- function() 1\nmain <- function() 2'
 broken check-r.sh "an assignment by =" runtimes/r/husk/a.R 'main = function() 1'
 # The pages that check-help.sh reads, as they are in this repository.
 make_documented_tree() {

@@ -54,7 +54,7 @@ pack_value <- function(value) {
     if (length(dim(value)) > 1L) packed$header$shape <- as.list(dim(value))
     return(packed)
   }
-  list(header = list(kind = "json"), parts = list(charToRaw(enc2utf8(json_value(value)))))
+  list(header = list(kind = "json"), parts = list(charToRaw(enc2utf8(json_of_value(value)))))
 }
 
 is_column <- function(value) {
@@ -62,7 +62,7 @@ is_column <- function(value) {
     (!is.object(value) && (is.logical(value) || is.numeric(value) || is.character(value)))
 }
 
-json_value <- function(value) {
+json_of_value <- function(value) {
   value <- plain_value(value, "the value", 0L)
   as.character(jsonlite::toJSON(value, auto_unbox = TRUE, null = "null", na = "null", digits = I(17), factor = "string",
                                 POSIXt = "ISO8601"))
