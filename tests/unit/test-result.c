@@ -129,23 +129,56 @@ static void fields_are_complete(void **state)
 	assert_true(json_equal(fields_of(both), json_object_get(both, "structuredContent")));
 }
 
-static void html_refers_to_the_document_of_apps(void **state)
+/* The line that a client reads. Keys keep their order. */
+static char *bytes_of(const json_t *result)
 {
-	struct mime_part html = { .type = (char *)"text/html", .data = (char *)"<b>", .len = 3 };
-	struct run_result run = ok_run(empty);
+	char *line = json_dumps(result, JSON_COMPACT);
+	assert_non_null(line);
+	return line;
+}
+
+static void interactive_results_refer_to_the_document_of_apps(void **state)
+{
+	static const char *const types[] = { "text/html", "application/vnd.plotly.v1+json",
+					     "application/vnd.vegalite.v5+json", "application/vnd.bokehjs_exec.v0+json",
+					     "application/vnd.jupyter.widget-view+json" };
+	struct run_context apps = code, structured = code;
+	apps.app = apps.structured = structured.structured = true;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(types); i++) {
+		struct mime_part part = { .type = (char *)types[i / 2], .data = (char *)"{\"a\": 1}", .len = 8 };
+		struct mime_bundle bundle = { .parts = &part, .n = 1 };
+		struct run_result run = ok_run(empty);
+		if (i % 2) {
+			run.displays = &bundle;
+			run.n_displays = 1;
+		} else {
+			run.result = bundle;
+		}
+		json_auto_t *with = result_of_run(in_order(&run), &apps);
+		json_auto_t *without = result_of_run(in_order(&run), &structured);
+		json_t *meta = json_object_get(with, "_meta");
+		assert_string_equal(json_string_value(json_object_get(json_object_get(meta, "ui"), "resourceUri")),
+				    "ui://husk/output");
+		assert_string_equal(json_string_value(json_object_get(meta, "ui/resourceUri")), "ui://husk/output");
+		json_object_del(meta, "ui");
+		json_object_del(meta, "ui/resourceUri");
+		AUTO(freep) char *left = bytes_of(with), *plain = bytes_of(without);
+		assert_string_equal(left, plain);
+		assert_null(strstr(plain, "ui://"));
+		assert_null(strstr(plain, "\"ui"));
+	}
+}
+
+/* Without anything to show, the answer is the same for all clients, byte by byte. */
+static void plain_results_do_not_refer_to_the_document_of_apps(void **state)
+{
+	char hello[] = "hello";
+	struct run_result run = ok_run(hello);
 	struct run_context apps = code;
 	apps.app = true;
-	json_auto_t *plain = result_of_run(in_order(&run), &apps);
-	assert_null(json_object_get(json_object_get(plain, "_meta"), "ui"));
-	run.result = (struct mime_bundle){ .parts = &html, .n = 1 };
 	json_auto_t *with = result_of_run(in_order(&run), &apps), *without = result_of_run(in_order(&run), &code);
-	json_t *meta = json_object_get(with, "_meta");
-	assert_string_equal(json_string_value(json_object_get(json_object_get(meta, "ui"), "resourceUri")),
-			    "ui://husk/output");
-	assert_string_equal(json_string_value(json_object_get(meta, "ui/resourceUri")), "ui://husk/output");
-	json_object_del(meta, "ui");
-	json_object_del(meta, "ui/resourceUri");
-	assert_true(json_equal(with, without));
+	AUTO(freep) char *a = bytes_of(with), *b = bytes_of(without);
+	assert_string_equal(a, b);
 }
 
 static void long_text_keeps_head_and_tail_of_each_part(void **state)
@@ -633,7 +666,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results_are_worded_for_models),
 		cmocka_unit_test(fields_are_complete),
-		cmocka_unit_test(html_refers_to_the_document_of_apps),
+		cmocka_unit_test(interactive_results_refer_to_the_document_of_apps),
+		cmocka_unit_test(plain_results_do_not_refer_to_the_document_of_apps),
 		cmocka_unit_test(long_text_keeps_head_and_tail_of_each_part),
 		cmocka_unit_test(long_texts_are_counted_in_meta),
 		cmocka_unit_test(a_second_cut_counts_correctly),
