@@ -151,6 +151,8 @@ export class SessionRuns extends Watched {
         this.load(event.run, true);
         this.endedCount++;
         this.onEnded?.(run);
+        // The branch was not there yet when `branch.made` came.
+        if (run.branch) this.readInfo();
       }
       this.fresh++;
     } else if (event.event === "session.ended") {
