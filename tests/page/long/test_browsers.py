@@ -17,6 +17,10 @@ def test_a_first_visit_without_a_mouse_and_every_screen(serve, play):
     print(play("tour.mjs", serve()))
 
 
+def test_an_editor_in_the_terminal_and_long_output_and_a_branch(serve, play):
+    play("editor.mjs", serve())
+
+
 def test_much_of_everything_and_a_killed_server(serve, begin, tmp_path):
     serving = serve(home=tmp_path / "home", MAX_STDOUT_CHARS=str(CHARS))
     scenario = begin("load.mjs", serving)
