@@ -141,7 +141,7 @@ def test_pictures_elsewhere(terminal, home):
     ("python", "import sys\nsys.exit('no more')\n7", 1, "", "no more\n"),
     ("r", "q(status = 6)\n7", 6, "", ""),
     ("python", "x = 1\n%checkpoint a\nx = 2\n%undo b\n%undo\n%undo a\nx", 0, "1\n", "'a' (after run 1)"),
-    ("python", "x = 1\n%branch a\nx = 2\n%branch\nx\n%keep a\nx", 0, "1\n2\n", "Variables are those of the branch 'a'"),
+    ("python", "x = 1\n%branch a\nx = 2\n%branch\nx\n%keep a\nx", 0, "1\n2\n", ""),
     ("python", "%checkpoint", 64, "", "%checkpoint needs a name"),
     ("r", "x <-\n  5\nx * 2\nf <- function() stop('no')\nf()", 1, "[1] 10\n", "Error: no\n"),
 ])

@@ -16,7 +16,8 @@ TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 # Routes whose example would need more than a line of curl: another protocol, a program in the session, or a prompt to
 # answer.
 WITHOUT = {"GET /v1/sessions/{session}/ports/{port}/{path...}", "POST /v1/sessions/{session}/runs/{run}/input",
-           "GET /v1/sessions/{session}/runs/{run}/outputs/{output}", "GET /v1/sessions/{session}/terminal"}
+           "GET /v1/sessions/{session}/runs/{run}/outputs/{output}", "GET /v1/sessions/{session}/terminal",
+           "POST /v1/sessions/{session}/ports"}
 # Downloads a package. tests/e2e/test_later_installs.py runs it with an index of its own.
 ELSEWHERE = {"POST /v1/sessions/{session}/packages"}
 VARIABLE = re.compile(r"\$([A-Z]+)")
