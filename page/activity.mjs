@@ -45,7 +45,7 @@ function What({ event }) {
     case "network.connection":
       return html`<${Connection} event=${event} />`;
     case "checkpoint.saved":
-      return html`checkpoint <code>${visible(event.text || "")}</code>
+      return html`checkpoint <code>${visible(event.text || "")}</code>${" "}
         <span class="muted">after run ${event.after_run || 0}</span>`;
     case "checkpoint.restored":
       return html`<${State} name="waiting" words="returned" /> to the checkpoint${" "}
@@ -55,7 +55,7 @@ function What({ event }) {
     case "branch.made":
       return html`<span class="muted">branch</span> <code>${visible(event.text || "")}</code>`;
     case "branch.kept":
-      return html`<span class="muted">the interpreter is now the branch</span>
+      return html`<span class="muted">the interpreter is now the branch</span>${" "}
         <code>${visible(event.text || "")}</code>`;
     case "limit.reached":
       return html`<${State} name="waiting" words="limit reached: ${event.text}" />`;

@@ -79,7 +79,7 @@ ${run.kind === "command" && html`<span class="dollar" aria-hidden="true">$ </spa
         }</pre>
     </div>
     <div class="took">
-      ${run.branch && html`<span class="muted" title="In the branch ${visible(run.branch)}">⑂ ${visible(run.branch)} </span>`}
+      ${run.branch && html`<span class="muted" title="In the branch ${visible(run.branch)}">↳ ${visible(run.branch)} </span>`}
       <${Took} run=${run} />
     </div>
     <div class="results">

@@ -40,7 +40,7 @@ export function Clients({ few = false }) {
         ${
           key
             ? html`The key is in the texts below. It is shown only now.`
-            : html`<button type="button" onClick=${make}>Make a key</button>
+            : html`<button type="button" onClick=${make}>Make a key</button>${" "}
                 <span class="muted">and put it into the texts below instead of KEY.</span>`
         }
       </p>`

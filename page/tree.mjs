@@ -140,7 +140,7 @@ function Branch({ name, info, act }) {
     { label: "Delete it", danger: true, run: () => act("drop", name) },
   ];
   return html`<span class="checkpoint" title="A branch${info?.state ? `, ${visible(info.state)}` : ""}">
-    <span aria-hidden="true">⑂</span> ${visible(name)} <span class="muted">${info?.bytes ? size(info.bytes) : ""}</span>
+    <span aria-hidden="true">↳</span> ${visible(name)} <span class="muted">${info?.bytes ? size(info.bytes) : ""}</span>
     ${can("run") && html`<${Menu} label="⋯" title="Commands for the branch ${visible(name)}" items=${items} />`}
   </span>`;
 }
