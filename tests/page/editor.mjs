@@ -60,7 +60,10 @@ const [download] = await Promise.all([
   cell.getByRole("link", { name: "Download" }).click(),
 ]);
 const text = await readFile(await download.path(), "utf8");
-assert.ok(text.includes("line 0\n") && text.includes("line 10000\n") && text.includes("line 19999\n"), text.slice(0, 200));
+assert.ok(
+  text.includes("line 0\n") && text.includes("line 10000\n") && text.includes("line 19999\n"),
+  text.slice(0, 200),
+);
 
 // --- a cell in a branch, chosen beside the prompt
 await runCell(page, "x = 1");
@@ -73,5 +76,8 @@ await page.getByLabel("What to run").selectOption({ label: "python" });
 const here = await runCell(page, "print('x is', x)");
 await here.getByText("x is 1", { exact: true }).waitFor();
 calm();
-await fetch(`${origin}/v1/sessions/${id}`, { method: "DELETE", headers: { Authorization: `Bearer ${process.env.KEY}` } });
+await fetch(`${origin}/v1/sessions/${id}`, {
+  method: "DELETE",
+  headers: { Authorization: `Bearer ${process.env.KEY}` },
+});
 await browser.close();
