@@ -10,7 +10,8 @@ NAMES = {"husk": "Husk", "rest": "Husk, REST", "rest-unix": "Husk, REST, unix so
          "plain": "without a secret", "quiet": "without a flood"}
 COLORS = {"husk": "#1f4e79", "rest": "#2e75b6", "rest-unix": "#9dc3e6", "mcp-http": "#41719c",
           "husk-exec": "#5b9bd5", "kernel": "#70ad47", "jupyter": "#d9a441", "jupyter-tcp": "#d9a441", "jupyter-ipc": "#e8c98a",
-          "mcp-repl": "#c0504d", "llm-sandbox": "#9e6bb5", "per-call": "#b0b0b0", "docker": "#808080", "husk-direct": "#70ad47", "husk-exec-direct": "#a9d18e", "plain": "#70ad47", "quiet": "#70ad47"}
+          "mcp-repl": "#c0504d", "llm-sandbox": "#9e6bb5", "per-call": "#b0b0b0", "docker": "#808080", "husk-direct": "#70ad47", "husk-exec-direct": "#a9d18e", "plain": "#70ad47", "quiet": "#70ad47",
+          "no-checkpoints": "#a9d18e"}
 # Other programs that a user could choose. The kernel alone is a lower bound for Husk itself.
 PEERS = ("jupyter", "jupyter-tcp", "jupyter-ipc", "mcp-repl", "llm-sandbox", "per-call", "docker")
 HOW = """All programs of a measure run in one go and take turns in each round, so that load on the machine
